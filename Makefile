@@ -6,6 +6,8 @@
 #   CROSS=aarch64-linux-gnu-   cross-build; tests then run under qemu-user
 #   WERROR=1               warnings are errors, as in the checks
 #   UNIT='buf url'         of the unit tests these alone
+#   TEST='forks exits'     of the system tests these alone
+#   ASYNCPROF=0            without anything of asyncprof/; built beside the plain tree
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -17,10 +19,12 @@ endif
 AR := $(CROSS)ar
 
 # One tree for each combination of compiler and sanitizer, so none spoils another.
+without_asyncprof := $(filter 0,$(ASYNCPROF))
 empty :=
 space := $(empty) $(empty)
 comma := ,
-variant := $(strip $(filter-out gcc,$(notdir $(CC))) $(if $(SAN),san-$(subst $(comma),-,$(SAN))))
+variant := $(strip $(filter-out gcc,$(notdir $(CC))) $(if $(SAN),san-$(subst $(comma),-,$(SAN))) \
+	   $(if $(without_asyncprof),no-asyncprof))
 B := build$(if $(variant),/$(subst $(space),-,$(variant)))
 
 # What runs a cross-built test here; the tools that it calls by name are that machine's too.
@@ -52,18 +56,22 @@ DEPS_READY  :=
 
 ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
 
-# The processor that is built for.
+# The processor that is built for. Of arch/generic what it has no file of its own for.
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 arch_src    := $(sort $(wildcard arch/$(ARCH)/*.c))
-core_src    := $(sort $(wildcard core/*.c core/*/*.c))
+arch_src    += $(filter-out $(arch_src:arch/$(ARCH)/%=arch/generic/%),$(sort $(wildcard arch/generic/*.c)))
+core_src    := $(filter-out $(if $(without_asyncprof),,%/no_async_profiler.c),$(sort $(wildcard core/*.c core/*/*.c)))
 engine_src  := $(sort $(wildcard engine/*/*.c engine/*/*/*.c))
-asyncprof_src := $(sort $(wildcard asyncprof/*.c))
+asyncprof_src := $(if $(without_asyncprof),,$(sort $(wildcard asyncprof/*.c)))
 upload_src  := $(sort $(wildcard upload/*/*.c))
 endpoint_src := $(sort $(wildcard endpoint/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/*/*.c))
 profile_src := $(sort $(wildcard profile/*/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
 unit_src    := $(sort $(if $(UNIT),$(UNIT:%=test/unit/%.c),$(wildcard test/unit/*.c)))
+ifdef without_asyncprof
+unit_src    := $(filter-out $(shell grep -l '"asyncprof/' $(unit_src)),$(unit_src))
+endif
 bench_src   := $(sort $(wildcard test/bench/*.c))
 fuzz_src    := $(sort $(wildcard test/fuzz/*.c))
 
@@ -84,6 +92,7 @@ fuzz_bin  := $(patsubst test/fuzz/%.c,$(B)/test/fuzz/%,$(fuzz_src))
 preload := $(B)/libasprof_preload.so
 command := $(B)/asprof-agent
 launcher := $(B)/asprof-agent-launch
+bridge := $(B)/bridge/libasyncProfiler.so
 
 PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-Wl,--version-script=preload/exports.map -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
@@ -96,7 +105,7 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 
 # Each of the two once its folder is there: the layers below build and are tested before.
 all: $(DEPS_READY) $(LLHTTP_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
-	$(if $(wildcard decoder/main.c),$(command)) $(launcher)
+	$(if $(wildcard decoder/main.c),$(command)) $(launcher) $(bridge)
 
 deps: $(DEPS_READY) $(LLHTTP_READY) ## the libraries that are linked in, which all the rest waits for
 
@@ -126,29 +135,27 @@ SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 -include scripts/image.mk
 
-# What anything is compiled with: where that changes, all is made anew. (Whether a warning is an error is no matter; and a
-# tree that has no such file yet was made with these.)
+# The compiler's flags. Where they change, everything is compiled again, except for a change of -Werror. The file is
+# written while make reads this file, so an up-to-date tree has nothing to do. A tree without the file is up to date.
 flags := $(strip $(filter-out -Werror,$(CPPFLAGS) $(ALL_CFLAGS) | $(IMAGE_CFLAGS)) \
 	 $(foreach name,$(sort $(filter CFLAGS_%,$(.VARIABLES))),| $(name) $($(name))))
 print_flags := printf '%s\n' '$(subst ','\'',$(flags))'
-$(B)/flags: FORCE
-	$(Q)mkdir -p $(@D)
-	$(Q)[ -e $@ ] || { $(print_flags) >$@; touch -d 2000-01-01 $@; }
-	$(Q)$(print_flags) | cmp -s - $@ || $(print_flags) >$@
-.PHONY: FORCE
-FORCE:
-$(library_obj) $(preload_obj) $(B)/obj/decoder/main.o $(image_obj): $(B)/flags
+ifneq ($(filter-out clean format format-check help,$(or $(MAKECMDGOALS),all)),)
+$(shell mkdir -p $(B); f=$(B)/flags; [ -e $$f ] || { $(print_flags) >$$f; touch -d 2000-01-01 $$f; }; \
+	$(print_flags) | cmp -s - $$f || $(print_flags) >$$f)
+endif
+$(agent_obj) $(library_obj) $(preload_obj) $(B)/obj/decoder/main.o $(image_obj): $(B)/flags
 
 # The program's side alone, with the agent's as a piece of memory. What runs at load stands together, in
 # front: few pages are then touched by programs that end soon.
 host_src := $(call in_world,host|both,$(own_src))
-first_src := $(filter core/% preload/%,$(host_src)) asyncprof/engine_thread.c asyncprof/library_path.c \
-	     asyncprof/loader_cache.c engine/sample/sampler.c
+first_src := $(filter core/% preload/% $(addprefix asyncprof/,engine_thread.c signal_handlers.c library_path.c \
+	     loader_cache.c process.c) engine/sample/sampler.c,$(host_src))
 host_obj := $(call objects,$(first_src) $(filter-out $(first_src),$(host_src))) \
 	    $(B)/obj/preload/image/image_file.o
 
 # Else a constructor of libgcc's asks glibc which atomic instructions there are, and musl has no such call.
-ifneq ($(filter aarch64%,$(shell $(CC) -dumpmachine)),)
+ifeq ($(ARCH),aarch64)
 $(host_obj): AGENT_CFLAGS += -mno-outline-atomics
 endif
 
@@ -173,10 +180,18 @@ LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(C
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
 
-$(launcher): launcher/launch.c launcher/raw.h core/kernel.h
+$(launcher): launcher/launch.c launcher/raw.h core/kernel.h arch/arch.h arch/$(ARCH)/arch.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(LAUNCHER_FLAGS) -o $@ $<
+
+# Loaded by the program under async-profiler's name (docs/languages/tokio.md). It calls no C library.
+$(bridge): bridge/async_profiler.c core/asprof.h preload/asprof_agent.h
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 $(WARNINGS) -O2 -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -fPIC -fvisibility=hidden \
+		-fno-stack-protector -shared -nostdlib -Wl,--build-id -Wl,-soname,libasyncProfiler.so \
+		-Wl,-z,relro,-z,now,-z,nodelete,-z,noexecstack -Wl,--hash-style=gnu -o $@ $<
 
 $(library): $(library_obj)
 	$(call say,AR,$@)
@@ -205,20 +220,38 @@ $(B)/test/fuzz/%: test/fuzz/%.c $(library)
 
 check: check-unit check-system ## unit tests, then the whole agent in real programs
 
+# The unit tests that take three seconds and more, the longest last: scripts/run-tests starts with that.
+slow_units := handler_budget memory_reader modules queue region cpu_timer mem_stacks stream_calls mem_churn unwind \
+	      symbols jfr_jdk cfi push damage
+slow_bin := $(slow_units:%=$(B)/test/unit/%)
+
 check-unit: $(unit_bin) $(image_test) $(CROSS_TOOLS)
-	$(Q)B=$(B) $(EMULATED) scripts/run-tests $(unit_bin) $(image_test)
+	$(Q)B=$(B) $(EMULATED) scripts/run-tests $(filter-out $(slow_bin),$(unit_bin)) $(image_test) \
+		$(filter $(unit_bin),$(slow_bin))
 
 $(CROSS_TOOLS): $(B)/tools/%:
 	$(Q)mkdir -p $(@D)
 	$(Q)ln -sf "$$(command -v $(CROSS)$(patsubst c%,g%,$(patsubst cc,gcc,$*)))" $@
 
 # The preload cannot be loaded under a sanitizer's runtime, so these run on the plain tree.
-check-system: all $(B)/test/bench/decoder_data $(B)/test/bench/decoder_frames
+system_data := $(B)/test/bench/decoder_data $(B)/test/bench/decoder_frames
+check-system: all $(system_data) ## the whole agent in real programs; TEST='forks exits' runs these alone
 	$(Q)scripts/check-so $(preload)
 	$(Q)CC='$(CC)' NM='$(CROSS)nm' scripts/check-host $(B)
 	$(Q)scripts/check-arrows
 	$(Q)B=$(B) scripts/docs --check
-	$(Q)B=$(B) scripts/run-tests $(sort $(wildcard test/system/*.sh))
+	$(Q)B=$(B) scripts/run-tests $(if $(TEST),$(TEST:%=test/system/%.sh),$(sort $(wildcard test/system/*.sh)))
+
+quick_system := another_root api children decoder decoder_filters ends_own execs interrupts launch live_threads \
+		mem_totals options own_names run samples_taken start_delay thread_calls version
+.PHONY: check-quick
+check-quick: all $(system_data) $(filter-out $(slow_bin),$(unit_bin)) $(image_test) ## checks in a minute, without slow unit tests
+	$(Q)scripts/check-so $(preload)
+	$(Q)CC='$(CC)' NM='$(CROSS)nm' scripts/check-host $(B)
+	$(Q)scripts/check-arrows
+	$(Q)scripts/check-words
+	$(Q)B=$(B) scripts/docs --check
+	$(Q)B=$(B) scripts/run-tests $(filter-out all $(system_data),$^) $(quick_system:%=test/system/%.sh)
 
 # Each way of uploading, and a hundred reports by each; a Ceph gateway is too large for `check`.
 .PHONY: check-stores
@@ -273,5 +306,5 @@ clean: ## remove what was built, but for the libraries in build/deps
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
--include $(patsubst %.o,%.d,$(library_obj) $(preload_obj) $(B)/obj/decoder/main.o)
+-include $(patsubst %.o,%.d,$(agent_obj) $(library_obj) $(preload_obj) $(B)/obj/decoder/main.o)
 -include $(addsuffix .d,$(unit_bin) $(bench_bin) $(fuzz_bin))

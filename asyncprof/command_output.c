@@ -1,15 +1,13 @@
-/* What async-profiler tells of itself. */
+/* Parser of async-profiler's command output. */
 #include "asyncprof/command_output.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/agent/engine_command.h"
-
-/* The number on the line "NAME number" of ANSWER; 0 where there is no such line. */
-static uint64_t command_output_number(const char *answer, const char *name)
+/* Return the number on the line "NAME number" of OUTPUT; 0 when there is no such line. */
+static uint64_t command_output_number(const char *output, const char *name)
 {
-	const char *line = answer;
+	const char *line = output;
 	size_t length = strlen(name);
 	uint64_t value = 0;
 
@@ -24,25 +22,17 @@ static uint64_t command_output_number(const char *answer, const char *name)
 	return 0;
 }
 
-bool command_output_parse_counts(const struct engine *engine, struct engine_counts *counts)
+void command_output_parse_counts(const char *output, struct engine_counts *counts)
 {
-	char *answer;
-
-	if (engine_ask(engine, "metrics", &answer))
-		return false; /* older ones do not have it */
 	*counts = (struct engine_counts){
-		.taken = command_output_number(answer, "samples_total"),
-		.lost = command_output_number(answer, "samples_skipped_total"),
-		.memory_kb = command_output_number(answer, "mem_calltracestorage_kb") +
-			     command_output_number(answer, "mem_flightrecorder_kb"),
+		.taken = command_output_number(output, "samples_total"),
+		.lost = command_output_number(output, "samples_skipped_total"),
+		.memory_kb = command_output_number(output, "mem_calltracestorage_kb") +
+			     command_output_number(output, "mem_flightrecorder_kb"),
 	};
-	return true;
 }
 
-void answers_version(const struct engine *engine, char *text, size_t size)
+void command_output_parse_version(const char *output, char *text, size_t size)
 {
-	char *answer;
-
-	if (!engine_ask(engine, "version", &answer))
-		snprintf(text, size, "%.*s", (int)strcspn(answer, "\n"), answer);
+	snprintf(text, size, "%.*s", (int)strcspn(output, "\n"), output);
 }

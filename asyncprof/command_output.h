@@ -1,11 +1,13 @@
-/* What async-profiler tells of itself, in words of its own: its answers to `metrics` (since 4.0) and
- * `version`. For struct engine, and on the agent thread alone, which has ENGINE carry out commands. */
+/* Parser of the output of async-profiler's commands `metrics` (since 4.0) and `version`. */
 #ifndef ASYNCPROF_COMMAND_OUTPUT_H
 #define ASYNCPROF_COMMAND_OUTPUT_H
 
 #include "core/agent/engine.h"
 
-bool command_output_parse_counts(const struct engine *engine, struct engine_counts *counts);
-void answers_version(const struct engine *engine, char *text, size_t size);
+/* Set COUNTS from the output of `metrics`. Missing numbers are 0. */
+void command_output_parse_counts(const char *output, struct engine_counts *counts);
+
+/* Copy the first line of the output of `version` to TEXT, of SIZE bytes. */
+void command_output_parse_version(const char *output, char *text, size_t size);
 
 #endif

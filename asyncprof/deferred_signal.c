@@ -1,9 +1,9 @@
-/* Puts signals off that end the process, until a fork(3) is over.
+/* Defers signals that end the process until fork(3) is over.
  *
- * async-profiler is stopped for the last report by a thread of the C library's, which wants the locks that fork(3) holds;
- * and that is where most signals are delivered that were sent meanwhile, as the C library has all of them blocked until
- * the copy is made. So one that comes there comes again behind it, with all that was known of it. */
-#include "preload/interpose/put_off.h"
+ * A thread of the C library stops async-profiler for the last report, and needs the locks that fork(3) holds.
+ * Signals sent meanwhile mostly arrive there, because the C library blocks all signals until the copy is made. So a
+ * signal that arrives within fork(3) is sent again after it, with its siginfo. */
+#include "core/agent/async_profiler.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -13,23 +13,23 @@
 #include "preload/interpose/hooks.h"
 
 static struct {
-	_Atomic pid_t process; /* 0, or that of an ancestor: there is none */
+	_Atomic pid_t process; /* 0 or an ancestor's: no signal is deferred */
 	siginfo_t info;
-} put_off;
+} deferred;
 
 static void deferred_signal_send(void)
 {
-	siginfo_t info = put_off.info;
+	siginfo_t info = deferred.info;
 	pid_t own = system_process(), thread = system_thread();
 	int saved = errno;
 
-	atomic_store(&put_off.process, 0);
+	atomic_store(&deferred.process, 0);
 	if (kernel_call4(SYS_rt_tgsigqueueinfo, own, thread, info.si_signo, (long)&info))
 		kernel_call4(SYS_tgkill, own, thread, info.si_signo, 0);
 	errno = saved;
 }
 
-/* What the program sends itself is there before that call returns. */
+/* A signal that the program sends to itself arrives before that call returns. */
 static bool signal_is_own(const siginfo_t *info)
 {
 	switch (info->si_code) {
@@ -43,15 +43,15 @@ static bool signal_is_own(const siginfo_t *info)
 
 bool async_profiler_defer_signal(const siginfo_t *info)
 {
-	pid_t own = system_process(), there = atomic_load(&put_off.process);
+	pid_t own = system_process(), deferring = atomic_load(&deferred.process);
 
-	/* A second one has its effect at once. */
-	if (!exit_is_armed() || signal_is_own(info) || there == own ||
-	    !atomic_compare_exchange_strong(&put_off.process, &there, own))
+	/* A second signal is not deferred. */
+	if (!exit_is_armed() || signal_is_own(info) || deferring == own ||
+	    !atomic_compare_exchange_strong(&deferred.process, &deferring, own))
 		return false;
-	put_off.info = *info;
+	deferred.info = *info;
 	if (loader_gate_run_after_fork(deferred_signal_send))
 		return true;
-	atomic_store(&put_off.process, 0);
+	atomic_store(&deferred.process, 0);
 	return false;
 }

@@ -6,15 +6,22 @@
 #include <string.h>
 
 #include "asyncprof/command_output.h"
+#include "asyncprof/start_string.h"
+#include "core/agent/failure.h"
 #include "asyncprof/java.h"
 #include "core/agent_phase.h"
+#include "core/agent/async_profiler.h"
+#include "core/buf.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/log.h"
+#include "core/options/config.h"
 #include "core/privileges.h"
 #include "core/shared.h"
 
-/* struct engine's functions are told of none. */
+#define NAME "async-profiler"
+
+/* The functions of struct engine have no argument for it. */
 static struct {
 	struct mailbox *mailbox;
 	struct wake *wake;
@@ -25,30 +32,29 @@ static bool mailbox_change_state(struct mailbox *mailbox, uint32_t from, uint32_
 {
 	if (!atomic_compare_exchange_strong(&mailbox->state, &from, to))
 		return false;
-	atomic_fetch_add(&mailbox->rung, 1);
-	futex_wake(&mailbox->rung);
+	atomic_fetch_add(&mailbox->changes, 1);
+	futex_wake(&mailbox->changes);
 	return true;
 }
 
-static uint64_t earlier_ns(uint64_t a, uint64_t b)
+static uint64_t time_min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* When to wait no longer for what was asked at ASKED_NS. */
+/* Return when the wait for a request sent at SENT_NS ends. */
 static uint64_t request_timeout_ns(uint64_t sent_ns)
 {
-	uint64_t haste_ns = sent_ns + ENGINE_CLIENT_TIMEOUT_MIN_NS, stop_ns;
+	uint64_t min_ns = sent_ns + ENGINE_CLIENT_TIMEOUT_MIN_NS, stop_ns;
 
 	if (!(atomic_load(&shared->agent.state) & AGENT_STOP))
 		return sent_ns + ENGINE_CLIENT_TIMEOUT_NS;
 	stop_ns = atomic_load(&shared->agent.stop_by_ns);
-	return earlier_ns(sent_ns + ENGINE_CLIENT_TIMEOUT_NS,
-			  stop_ns > haste_ns ? stop_ns : haste_ns);
+	return time_min(sent_ns + ENGINE_CLIENT_TIMEOUT_NS, stop_ns > min_ns ? stop_ns : min_ns);
 }
 
-/* False where it has not come; then it never will. Lines of the log that are kept meanwhile are said:
- * those of async-profiler's own thread are among them. */
+/* Returns false if there is no answer; then there never will be one. Meanwhile stored lines of the log are written,
+ * also those of the thread `asprof-engine`. */
 static bool mailbox_wait_for_answer(struct mailbox *mailbox)
 {
 	uint64_t sent_ns = clock_monotonic_ns(), end_ns;
@@ -58,11 +64,11 @@ static bool mailbox_wait_for_answer(struct mailbox *mailbox)
 		privileges_follow(false);
 		end_ns = request_timeout_ns(sent_ns);
 		if (clock_monotonic_ns() < end_ns)
-			wake_wait(client.wake, earlier_ns(end_ns, privileges_due_ns()));
+			wake_wait(client.wake, time_min(end_ns, privileges_due_ns()));
 		else if (mailbox_change_state(mailbox, MAILBOX_REQUESTED, MAILBOX_ABANDONED))
 			break;
 	}
-	wake_up(client.wake); /* whatever else it was to see */
+	wake_up(client.wake); /* for all other events */
 	return atomic_load(&mailbox->state) == MAILBOX_IDLE;
 }
 
@@ -72,8 +78,9 @@ static bool problem_set(char *problem, const char *why)
 	return false;
 }
 
-/* False, with PROBLEM, where there is no answer. One is good until the next question. */
-static bool mailbox_send(struct mailbox *mailbox, enum mailbox_request question, const char *text,
+/* Send a request and wait for the answer, which is valid until the next request. On failure returns false and sets
+ * PROBLEM. */
+static bool mailbox_send(struct mailbox *mailbox, enum mailbox_request request, const char *text,
 			 char *problem)
 {
 	size_t length = strlen(text);
@@ -81,9 +88,9 @@ static bool mailbox_send(struct mailbox *mailbox, enum mailbox_request question,
 	if (length >= sizeof(mailbox->text))
 		return problem_set(problem, "the command is too long");
 	if (atomic_load(&mailbox->state) != MAILBOX_IDLE)
-		return problem_set(problem, "its thread is gone, or does not answer");
-	mailbox->asker = client.wake;
-	mailbox->question = question;
+		return problem_set(problem, "its thread has ended or does not answer");
+	mailbox->client = client.wake;
+	mailbox->request = request;
 	memcpy(mailbox->text, text, length + 1);
 	if (!mailbox_change_state(mailbox, MAILBOX_IDLE, MAILBOX_REQUESTED) ||
 	    !mailbox_wait_for_answer(mailbox))
@@ -92,28 +99,95 @@ static bool mailbox_send(struct mailbox *mailbox, enum mailbox_request question,
 	return true;
 }
 
-static const char *error_str(asprof_error_t err)
+/* Run COMMAND. Returns whether it succeeded. *OUTPUT is its output in the mailbox; NULL without an answer. */
+static bool client_execute(const char *command, char **output)
 {
+	struct mailbox *mailbox = client.mailbox;
+
+	*output = NULL;
+	if (!mailbox_send(mailbox, MAILBOX_EXECUTE, command, client.problem))
+		return false;
+	*output = mailbox->answer;
+	mailbox->answer[mailbox->answer_length] = '\0';
+	return !mailbox->err;
+}
+
+static void log_output(char *rest)
+{
+	char *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (strstr(line, "[WARN]") || strstr(line, "[ERROR]"))
+			log_warn(NAME ": %s", line);
+		else if (*line)
+			log_info(NAME ": %s", line);
+	}
+}
+
+static int client_run(const char *command)
+{
+	char *output;
+	bool is_done = client_execute(command, &output);
+
+	log_output(output);
+	return is_done ? 0
+		       : failed(-EIO, NAME ": %.*s failed: %s", (int)strcspn(command, ","), command,
+				client.problem);
+}
+
+static int client_start(const struct engine_start *wanted)
+{
+	struct buf command = BUF_INIT(MAILBOX_TEXT_MAX);
+	int err = start_string_write(&command, wanted);
+
+	if (err) {
+		failed(err, "cannot make the start command: %s", strerror(-err));
+	} else {
+		log_debug(NAME ": %s", buf_string(&command));
+		err = client_run(buf_string(&command));
+	}
+	buf_free(&command);
 	return err;
 }
 
-static asprof_error_t execute(const char *command, asprof_writer_t output)
+static int client_rotate(void)
 {
-	const struct mailbox *mailbox = client.mailbox;
-
-	if (!mailbox_send(client.mailbox, MAILBOX_EXECUTE, command, client.problem))
-		return client.problem;
-	if (mailbox->answer_length)
-		output(mailbox->answer, mailbox->answer_length);
-	return mailbox->err ? client.problem : NULL;
+	return client_run("dump,jfr");
 }
 
-static uint64_t took_ns(void)
+static int client_stop(void)
 {
-	return client.mailbox->took_ns;
+	return client_run("stop");
 }
 
-static void leave(void)
+static bool client_counts(const struct engine *engine, struct engine_counts *found)
+{
+	char *output;
+
+	(void)engine;
+	if (!client_execute("metrics", &output))
+		return false; /* versions before 4.0 have no `metrics` */
+	command_output_parse_counts(output, found);
+	found->lost += atomic_load(&client.mailbox->skipped);
+	return true;
+}
+
+static void client_version(const struct engine *engine, char *text, size_t size)
+{
+	char *output;
+
+	(void)engine;
+	if (client_execute("version", &output))
+		command_output_parse_version(output, text, size);
+}
+
+/* async-profiler 4.5 cannot restart in a process with a Java VM: it ends the program (seen with OpenJDK 17). */
+static bool client_can_restart(void)
+{
+	return !java_is_loaded();
+}
+
+static void client_leave(void)
 {
 	mailbox_send(client.mailbox, MAILBOX_DETACH, "", client.problem);
 }
@@ -131,7 +205,7 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	client.mailbox = mailbox;
 	client.wake = wake;
 	mailbox->perf_allowed = perf_allowed;
-	/* It looks for Java once, as it is started: later on there would be no names for Java's methods. */
+	/* It looks for Java only at its start: later it could not name Java's methods. */
 	if (java_is_loaded() && !java_wait_until_started(wake))
 		return -ECANCELED;
 	if (!mailbox_send(mailbox, MAILBOX_LOAD, "", problem))
@@ -139,13 +213,14 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	if (mailbox->err)
 		return mailbox->err;
 	*engine = (struct engine){
-		.name = "async-profiler",
-		.error_str = error_str,
-		.execute = execute,
-		.counts = command_output_parse_counts,
-		.version = answers_version,
-		.took_ns = took_ns,
-		.leave = leave,
+		.name = NAME,
+		.start = client_start,
+		.rotate = client_rotate,
+		.stop = client_stop,
+		.counts = client_counts,
+		.version = client_version,
+		.can_restart = client_can_restart,
+		.leave = client_leave,
 		.get_thread_local_data = mailbox->get_thread_local_data,
 		.register_jfr_event = mailbox->register_jfr_event,
 		.emit_jfr_event = mailbox->emit_jfr_event,
@@ -157,4 +232,16 @@ void engine_client_close(struct mailbox *mailbox)
 {
 	if (mailbox)
 		mailbox_change_state(mailbox, MAILBOX_IDLE, MAILBOX_ENDING);
+}
+
+int async_profiler_open(struct engine *engine, const struct config *config, struct wake *wake,
+			char *problem)
+{
+	return engine_client_open(engine, shared->async_profiler, wake,
+				  start_string_has_event(config->engine_options), problem);
+}
+
+void async_profiler_close(void)
+{
+	engine_client_close(shared->async_profiler);
 }

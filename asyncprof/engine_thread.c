@@ -1,7 +1,8 @@
-/* async-profiler's thread. */
+/* Thread `asprof-engine`. */
 #include "asyncprof/engine_thread.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,10 +12,14 @@
 #include "asyncprof/fd_calls.h"
 #include "asyncprof/engine_library.h"
 #include "asyncprof/library_path.h"
+#include "asyncprof/load_range.h"
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/mailbox.h"
 #include "asyncprof/memory_calls.h"
 #include "asyncprof/sleep_calls.h"
+#include "asyncprof/thread_names.h"
+#include "asyncprof/timer_calls.h"
+#include "core/agent/async_profiler.h"
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/own_fds.h"
@@ -22,41 +27,41 @@
 #include "core/privileges.h"
 #include "core/shared.h"
 
-/* In a Java process it loads classes, and what Java has compiled keeps 80 KiB below itself free: as much as Java's
- * own threads have. */
+/* In a Java process the thread loads classes. Java's compiled code keeps 80 KiB below itself free, so the stack is
+ * as large as that of Java's threads. */
 #define STACK_BYTES (1u << 20)
 
-/* How long an earlier one is waited for that is about to end. */
+/* Maximum wait for an earlier thread that is about to end. */
 #define ENDED_NS 1000000000u
 
-static const struct engine_thread_setup *parts;
+static const struct engine_thread_setup *setup;
 static struct mailbox mailbox;
 
-/* The library, once it is loaded; and whether the thread has a table of its own. */
+/* The library, and whether it is loaded; whether the thread has its own descriptor table. */
 static struct engine_functions library;
-static bool loaded, apart;
+static bool is_loaded, has_own_table;
 
-static bool sampling;    /* it was started, and not stopped */
-static bool has_started; /* by this thread or one before it */
-static bool has_hooks;   /* in front of functions that the program calls */
+static bool is_sampling; /* the library was started and not stopped */
+static bool has_started; /* by this thread or an earlier one */
+static bool has_hooks;   /* the library has hooks in functions that the program calls */
 
-/* Java reads its classes where it has opened them, in whatever thread needs one, and the library needs some. So
- * this thread has the program's table there: that of a program that is going to be Java's, too. */
+/* True if this is a Java process, or will be one. Java reads classes by descriptors that it opened, in any thread
+ * that needs a class, and the library needs some. So in a Java process this thread has the program's table. */
 static bool program_is_java(void)
 {
 	return library_path_find_loaded(NULL, "libjvm.so") ||
 	       library_path_find_loaded(NULL, "libjli.so");
 }
 
-/* Java came later, and this thread's table is its own for good; or it would be the library's second time, which
- * ends the process (async-profiler 4.5, Java 17). */
+/* True if the library cannot start in this Java process. Either Java was loaded later, and this thread already has
+ * its own table. Or it would be the second start, which ends the process (async-profiler 4.5, Java 17). */
 static bool java_is_unsupported(void)
 {
 	const char *why = NULL;
 
 	if (!library_path_find_loaded(NULL, "libjvm.so"))
 		return false;
-	if (apart)
+	if (has_own_table)
 		why = "in a program that has loaded libjvm.so since it began";
 	else if (has_started)
 		why = "a second time in a process of Java";
@@ -66,29 +71,33 @@ static bool java_is_unsupported(void)
 	return why;
 }
 
-/* For a user who has not chosen, async-profiler's descriptors must not come between the program's; it is
- * worth that for Java alone, which the other engine does not understand. */
+/* Without its own table, async-profiler's descriptors are among the program's. This is accepted only if the user
+ * chose async-profiler, or for Java, which the other engine does not support. */
 static bool library_may_be_loaded(void)
 {
-	if (parts->is_chosen)
+	if (setup->is_configured)
 		return true;
-	/* It reads there what is loaded, and starts only where it can. */
+	/* The library reads the list of modules there, and does not start without it. */
 	if (access("/proc/self/maps", R_OK))
 		return false;
-	return engine_library_is_configured(parts->library) || apart || program_is_java();
+	return engine_library_is_configured(setup->library) || has_own_table || program_is_java();
 }
 
-/* The program profiles itself by async-profiler, or might: there is one of it in a process for who starts and
- * stops it, and that is the program. */
-static bool refuse_library_of_program(const char *name)
+/* Refuse if the program has loaded async-profiler: there is one instance for each process, and the program controls
+ * it. Returns 0 or -errno. */
+static int refuse_library_of_program(const char *name)
 {
 	const char *slash = strrchr(name, '/');
+	char path[PATH_MAX];
 
-	if (!library_path_find_loaded(NULL, slash ? slash + 1 : name))
-		return false;
+	if (!library_path_find_loaded(path, slash ? slash + 1 : name))
+		return 0;
+	/* The bridge is not a profiler; who loaded it wants the builtin engine. */
+	if (!setup->is_configured && engine_library_is_bridge(path))
+		return -ENOENT;
 	snprintf(mailbox.problem, sizeof(mailbox.problem), "the program has loaded %s itself",
 		 name);
-	return true;
+	return -EBUSY;
 }
 
 static int load_library(const char *name)
@@ -99,13 +108,13 @@ static int load_library(const char *name)
 	if (err)
 		return err;
 	inside = (const void *)(uintptr_t)library.execute;
-	parts->loaded(inside);
+	setup->on_loaded(inside);
 	library.init();
-	parts->ready();
+	setup->on_ready();
 	mailbox.get_thread_local_data = library.get_thread_local_data;
 	mailbox.register_jfr_event = library.register_jfr_event;
 	mailbox.emit_jfr_event = library.emit_jfr_event;
-	loaded = true;
+	is_loaded = true;
 	return 0;
 }
 
@@ -117,16 +126,17 @@ static int engine_load(void)
 		return -ENOENT;
 	if (java_is_unsupported())
 		return -ENOTSUP;
-	if (!loaded && refuse_library_of_program(parts->library))
-		return -EBUSY;
-	err = apart ? fd_proxy_start() : 0;
+	err = is_loaded ? 0 : refuse_library_of_program(setup->library);
+	if (err)
+		return err;
+	err = has_own_table ? fd_proxy_start() : 0;
 	if (err) {
 		snprintf(mailbox.problem, sizeof(mailbox.problem),
-			 "cannot start a thread for %s: %s", parts->library, strerror(-err));
+			 "cannot start a thread for %s: %s", setup->library, strerror(-err));
 		return err;
 	}
 	fd_calls_allow_perf_events(mailbox.perf_allowed);
-	err = loaded ? 0 : load_library(parts->library);
+	err = is_loaded ? 0 : load_library(setup->library);
 	if (err)
 		fd_proxy_stop();
 	return err;
@@ -134,77 +144,90 @@ static int engine_load(void)
 
 static void answer_append(const char *text, size_t length)
 {
-	size_t room = sizeof(mailbox.answer) - mailbox.answer_length;
+	size_t room = MAILBOX_ANSWER_MAX - mailbox.answer_length;
 
 	length = length < room ? length : room;
 	memcpy(mailbox.answer + mailbox.answer_length, text, length);
 	mailbox.answer_length += (uint32_t)length;
 }
 
-static int execute(const char *command)
+static int engine_execute(const char *command)
 {
 	bool starts = !strncmp(command, "start", strlen("start"));
+	bool finishes = !strncmp(command, "dump", strlen("dump")) || !strcmp(command, "stop");
 	asprof_error_t err;
 
 	if (starts && java_is_unsupported())
 		return -ENOTSUP;
-	if (starts)
-		parts->starts();
-	else if (!strcmp(command, "stop"))
-		files_make_no_timers();
+	if (starts) {
+		setup->before_start();
+		thread_names_reset();
+	} else if (!strcmp(command, "stop")) {
+		timer_calls_refuse_new();
+	}
 	if (starts && strstr(command, ",native")) {
 		has_hooks = true;
 		memory_calls_use_program_heap();
 	}
+	thread_names_read();
+	thread_names_show(finishes);
 	err = library.execute(command, answer_append);
+	if (finishes)
+		thread_names_show(false);
+	if (starts)
+		load_range_free_above();
 	has_started |= starts && !err;
-	sampling = (sampling && strcmp(command, "stop") != 0) || (starts && !err);
+	is_sampling = (is_sampling && strcmp(command, "stop") != 0) || (starts && !err);
 	if (!err)
 		return 0;
 	snprintf(mailbox.problem, sizeof(mailbox.problem), "%s", library.error_str(err));
 	return -EIO;
 }
 
-/* (Of a perf event that a thread was just getting as it stopped it does not know.) */
+/* (The library does not know a perf event that a thread created while it stopped.) */
 static int engine_detach(void)
 {
-	if (sampling || fd_calls_have_perf_events())
+	if (is_sampling || fd_calls_have_perf_events())
 		return -EBUSY;
-	parts->is_leaving(!has_hooks && !library_path_find_loaded(NULL, "libjvm.so"));
+	setup->on_detach(!has_hooks && !library_path_find_loaded(NULL, "libjvm.so"));
 	return 0;
 }
 
 static int request_run(void)
 {
-	switch (mailbox.question) {
+	int err;
+
+	switch (mailbox.request) {
 	case MAILBOX_LOAD:
-		return engine_load();
+		load_range_free();
+		err = engine_load();
+		if (err)
+			load_range_free_above();
+		return err;
 	case MAILBOX_EXECUTE:
-		return execute(mailbox.text);
+		return engine_execute(mailbox.text);
 	case MAILBOX_DETACH:
 		return engine_detach();
 	}
 	return -EINVAL;
 }
 
-/* False when nobody waits for the answer any more. */
-static bool answer(void)
+/* Carry out the request. False when the agent has stopped waiting for the answer. */
+static bool request_answer(void)
 {
-	struct wake *asker = mailbox.asker; /* which may be another at once */
-	uint32_t asked = MAILBOX_REQUESTED;
-	uint64_t began_ns = clock_cpu_ns();
+	struct wake *client = mailbox.client; /* after the answer it may be another one */
+	uint32_t requested = MAILBOX_REQUESTED;
 
 	mailbox.answer_length = 0;
 	*mailbox.problem = '\0';
 	mailbox.err = request_run();
-	mailbox.took_ns = clock_cpu_ns() - began_ns;
-	if (!atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_IDLE))
+	if (!atomic_compare_exchange_strong(&mailbox.state, &requested, MAILBOX_IDLE))
 		return false;
-	wake_up(asker);
+	wake_up(client);
 	return true;
 }
 
-/* What it was to call; NULL: nothing. */
+/* Function to call as the first request, or NULL. */
 static void (*_Atomic first_call)(void);
 
 static void first_call_run(void)
@@ -215,52 +238,53 @@ static void first_call_run(void)
 		call();
 }
 
-/* Until it is to end, or nobody waits for an answer any more. Most programs that are shorter than the start delay are
- * shorter than the first wait, too, and never pay for a look. */
+/* Serve requests until the thread is to end, or the agent has stopped waiting for an answer. Most programs that are
+ * shorter than the start delay are also shorter than the first wait: they never pay for a check of privileges. */
 static void engine_thread_serve(void)
 {
-	uint32_t rung = 0, state = MAILBOX_IDLE;
+	uint32_t changes = 0, state = MAILBOX_IDLE;
 	uint64_t until_ns = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
 
 	do {
 		if (state == MAILBOX_IDLE)
-			futex_wait_until(&mailbox.rung, rung, until_ns);
-		rung = atomic_load(&mailbox.rung);
+			futex_wait_until(&mailbox.changes, changes, until_ns);
+		changes = atomic_load(&mailbox.changes);
 		first_call_run();
+		thread_names_read();
 		state = atomic_load(&mailbox.state);
 		if (state != MAILBOX_IDLE && state != MAILBOX_REQUESTED)
 			break;
 		privileges_follow(false);
 		until_ns = privileges_due_ns();
-	} while (state == MAILBOX_IDLE || answer());
-	/* The agent did not come to it. */
-	if (sampling)
-		execute("stop");
+	} while (state == MAILBOX_IDLE || request_answer());
+	/* The agent has not stopped it. */
+	if (is_sampling)
+		engine_execute("stop");
 }
 
 static void *engine_thread_run(void *unused)
 {
-	apart = !program_is_java() && !own_fds_leave_for_engine();
+	has_own_table = !program_is_java() && !own_fds_leave_for_engine();
 	engine_thread_serve();
 	fd_proxy_stop();
 	mailbox.err = -ESRCH;
 	atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
-	futex_wake(&mailbox.state); /* who starts the next one */
+	futex_wake(&mailbox.state); /* engine_thread_start() waits for it */
 	return unused;
 }
 
-/* What the first look has found holds: that was in the constructor, where nothing of ours can come
- * between the program's descriptors, and nobody changes its environment. */
-static bool engine_thread_is_wanted(const struct engine_thread_setup *with)
+/* The result of the first call stays. That one is in the constructor: there no descriptor comes between the
+ * program's, and no thread changes the environment. */
+bool engine_thread_is_wanted(const struct engine_thread_setup *with)
 {
-	static bool looked, likely;
+	static bool has_searched, is_likely;
 
-	if (with->is_chosen)
+	if (with->is_configured)
 		return true;
-	if (!looked)
-		likely = engine_library_is_likely(with->library);
-	looked = true;
-	return likely;
+	if (!has_searched)
+		is_likely = engine_library_is_likely(with->library);
+	has_searched = true;
+	return is_likely;
 }
 
 static void engine_thread_wait_for_end(void)
@@ -274,19 +298,16 @@ static void engine_thread_wait_for_end(void)
 
 void engine_thread_start(const struct engine_thread_setup *with)
 {
-	uint32_t nobody = MAILBOX_NO_THREAD;
+	uint32_t no_thread = MAILBOX_NO_THREAD;
 	int err;
 
-	shared->async_profiler = NULL;
-	if (!engine_thread_is_wanted(with))
-		return;
 	shared->async_profiler = &mailbox;
-	parts = with;
+	setup = with;
 	engine_thread_wait_for_end();
-	/* One that never answered is there still; the mailbox says so. */
-	if (!atomic_compare_exchange_strong(&mailbox.state, &nobody, MAILBOX_IDLE))
+	/* A thread that never answered still exists; the mailbox has that state. */
+	if (!atomic_compare_exchange_strong(&mailbox.state, &no_thread, MAILBOX_IDLE))
 		return;
-	atomic_store(&mailbox.rung, 0);
+	atomic_store(&mailbox.changes, 0);
 	atomic_store(&first_call, NULL);
 	err = loader_gate_init();
 	if (!err)
@@ -297,10 +318,15 @@ void engine_thread_start(const struct engine_thread_setup *with)
 	}
 }
 
-static void engine_thread_wake(void)
+void engine_thread_count_skipped(uint32_t samples)
 {
-	atomic_fetch_add(&mailbox.rung, 1);
-	futex_wake(&mailbox.rung);
+	atomic_fetch_add_explicit(&mailbox.skipped, samples, memory_order_relaxed);
+}
+
+void engine_thread_wake(void)
+{
+	atomic_fetch_add(&mailbox.changes, 1);
+	futex_wake(&mailbox.changes);
 }
 
 bool async_profiler_call(void (*call)(void))
@@ -314,12 +340,12 @@ bool async_profiler_call(void (*call)(void))
 
 void async_profiler_end(void)
 {
-	uint32_t idle = MAILBOX_IDLE, asked = MAILBOX_REQUESTED;
+	uint32_t idle = MAILBOX_IDLE, requested = MAILBOX_REQUESTED;
 
 	if (!shared->async_profiler)
 		return;
 	if (!atomic_compare_exchange_strong(&mailbox.state, &idle, MAILBOX_ENDING))
-		atomic_compare_exchange_strong(&mailbox.state, &asked, MAILBOX_ABANDONED);
+		atomic_compare_exchange_strong(&mailbox.state, &requested, MAILBOX_ABANDONED);
 	engine_thread_wake();
 }
 
@@ -334,7 +360,7 @@ void async_profiler_check_privileges(void)
 
 void engine_thread_reset_in_child(void)
 {
-	if (!parts)
+	if (!setup)
 		return;
 	atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
 	replaced_calls_reset_in_child();

@@ -1,49 +1,47 @@
-/* async-profiler's thread: the one of the program's C library that loads it and commands it, as the agent
- * asks by a mailbox. It has all signals blocked, a table of descriptors apart from the program's and
- * the agent's, and the priority of the program: others wait for what it does. */
+/* Thread `asprof-engine`: loads async-profiler and runs its commands.
+ *
+ * The thread is one of the program's C library. The agent sends it requests by a mailbox. It has all signals
+ * blocked, its own descriptor table, and the priority of the program, because other threads wait for it. */
 #ifndef ASYNCPROF_ENGINE_THREAD_H
 #define ASYNCPROF_ENGINE_THREAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+/* The callbacks run on the thread. */
 struct engine_thread_setup {
-	const char *library; /* what is handed to dlopen(3) */
-	bool is_chosen;      /* by the user; else it is taken where it is found */
+	const char *library; /* argument for dlopen(3) */
+	bool is_configured; /* the user chose async-profiler; otherwise it is used if it is found */
 
-	/* Called on the thread when the library has been loaded, and before its first call: INSIDE
-	 * points into it. */
-	void (*loaded)(const void *inside);
+	/* The library is loaded; it has not been called. INSIDE points into it. */
+	void (*on_loaded)(const void *inside);
 
-	/* Called on the thread when the library is ready for commands, and has none yet. */
-	void (*ready)(void);
+	/* The library is initialized; it has received no command. */
+	void (*on_ready)(void);
 
-	/* Called on the thread before the library is to start sampling. */
-	void (*starts)(void);
+	/* The library is about to start sampling. */
+	void (*before_start)(void);
 
-	/* Called on the thread when it takes no samples any more, nor anything else: its handlers of signals may go. WHOLLY:
-	 * none of it runs in threads of the program's. */
-	void (*is_leaving)(bool wholly);
+	/* The library has stopped sampling: remove its signal handlers. WITH_FAULTS: none of its code runs in the
+	 * program's threads, so its handlers of faults are removed too. */
+	void (*on_detach)(bool with_faults);
 };
 
-/* Where the library was chosen, or seems to be there, start the thread, and have
- * shared->async_profiler lead to its mailbox; else that is NULL. On the thread that starts the agent, and
- * not in signal context; PARTS are there for as long as the process lives. Why it cannot be started is in
- * the mailbox. */
-void engine_thread_start(const struct engine_thread_setup *parts);
+/* True when the library is configured, or probably installed. The first call, which searches for it, is in the
+ * constructor. */
+bool engine_thread_is_wanted(const struct engine_thread_setup *setup);
 
-/* Have CALL made on the thread, as the first that is asked of it. On the thread that has started it. False where there is
- * none. */
-bool async_profiler_call(void (*call)(void));
+/* Start the thread, and set shared->async_profiler to its mailbox. On the thread that starts the agent; not in signal
+ * context. SETUP must stay valid. The mailbox has the reason of a failure. */
+void engine_thread_start(const struct engine_thread_setup *setup);
 
-/* The agent that would ask it has ended, or could not be started: the thread ends, where there is one.
- * Touches nothing of the C library. */
-void async_profiler_end(void);
+/* Make the thread read the names that were requested (asyncprof/thread_names.h). Async-signal-safe. */
+void engine_thread_wake(void);
 
-/* After privileges_changed(): have async-profiler's threads look at what they have to give up.
- * Async-signal-safe. */
-void async_profiler_check_privileges(void);
+/* Count SAMPLES as lost: the engine's handler uses too much of a thread's time. Async-signal-safe. */
+void engine_thread_count_skipped(uint32_t samples);
 
-/* In a forked child, which has no such thread, and none of the engine's descriptors. */
+/* Reset the state in a forked child, which has neither the thread nor the engine's descriptors. */
 void engine_thread_reset_in_child(void);
 
 #endif

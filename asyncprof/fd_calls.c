@@ -1,4 +1,4 @@
-/* What async-profiler calls instead of the C library's functions on descriptors. */
+/* Replacements for the C library's functions on descriptors, for async-profiler. */
 #include "asyncprof/fd_calls.h"
 
 #include <errno.h>
@@ -19,17 +19,20 @@
 
 #include "asyncprof/fd_proxy.h"
 #include "asyncprof/owner_process.h"
+#include "asyncprof/thread_names.h"
+#include "asyncprof/timer_calls.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
-#include "core/signal_share.h"
+#include "core/memory/region.h"
+#include "core/shared.h"
 #include "core/system.h"
 
-static atomic_bool perf_allowed, has_perf_events;
+static atomic_bool is_perf_allowed, has_perf_events;
 
 void fd_calls_allow_perf_events(bool allow)
 {
-	atomic_store(&perf_allowed, allow);
+	atomic_store(&is_perf_allowed, allow);
 }
 
 bool fd_calls_have_perf_events(void)
@@ -39,7 +42,7 @@ bool fd_calls_have_perf_events(void)
 
 #define ASK(call, ...) fd_proxy_call(call, (const long[FD_PROXY_ARGUMENTS]){ __VA_ARGS__ })
 
-/* FD where it may stay; -1 and errno as open(2) has it. */
+/* Return FD, or a higher duplicate if the program's table has it; -1 with errno on failure. */
 static int fd_settle(int fd)
 {
 	if (fd_proxy_has_own_table())
@@ -51,9 +54,9 @@ static int fd_settle(int fd)
 	return -1;
 }
 
-/* A perf event of async-profiler's stops when it has made a signal, and is started again at the end
- * of the handler: by a call on its descriptor, which in a thread of the program would have to wait for
- * ours. So it is started once, and goes on. */
+/* Counting perf events. async-profiler's perf events stop after each signal, and the signal handler restarts them by
+ * a call on the descriptor. In a thread of the program that call would wait for the proxy. So an event is started
+ * once and continues. */
 #define COUNTING_MAX 65536
 
 static _Atomic uint64_t counting[COUNTING_MAX / 64]; /* a bit for each descriptor */
@@ -75,7 +78,7 @@ static void event_set_counting(int fd, bool is)
 		atomic_fetch_and(&counting[fd / 64], ~bit);
 }
 
-/* PATH is in what /proc has of a thread: whose, and what of it. */
+/* True if PATH is in /proc/self/task: sets the thread, and the path below its directory. */
 static bool path_is_of_thread(const char *path, pid_t *tid, const char **name)
 {
 	static const char threads[] = "/proc/self/task";
@@ -93,6 +96,20 @@ static bool path_is_of_thread(const char *path, pid_t *tid, const char **name)
 	return *path == '/' && *tid > 0 && *end == '/';
 }
 
+/* Open a pipe with the stored name of thread TID, which has ended. Returns its read end; ERR without a name. */
+static int open_thread_name(pid_t tid, int err)
+{
+	char name[THREAD_NAME_BYTES];
+	size_t length = thread_names_copy(tid, name);
+	int ends[2];
+
+	if (!length || pipe2(ends, O_CLOEXEC))
+		return err;
+	write(ends[1], name, length);
+	close(ends[1]);
+	return fd_settle(ends[0]);
+}
+
 static long do_open(const long a[])
 {
 	const char *name;
@@ -101,13 +118,15 @@ static long do_open(const long a[])
 
 	if (path_is_of_thread((const char *)a[0], &tid, &name)) {
 		fd = fd_of_thread(tid, name, (int)a[1]);
+		if (fd < 0 && !strcmp(name, "comm"))
+			fd = open_thread_name(tid, fd);
 		errno = fd < 0 ? -fd : errno;
 		return fd < 0 ? -1 : fd;
 	}
 	return fd_settle(open((const char *)a[0], (int)a[1] | O_CLOEXEC, (mode_t)a[2]));
 }
 
-/* MODE is looked at only where FLAGS have O_CREAT. */
+/* MODE is ignored without O_CREAT. */
 int engine_open(const char *path, int flags, mode_t mode)
 {
 	return (int)ASK(do_open, (long)path, flags, (long)mode);
@@ -134,7 +153,7 @@ static long do_read(const long a[])
 	return read((int)a[0], (void *)a[1], (size_t)a[2]);
 }
 
-/* In a handler it asks how far an event has counted: one interval, as it would conclude without. */
+/* async-profiler's handler reads the count of an event. Without a result it assumes one interval. */
 ssize_t engine_read(int fd, void *data, size_t length)
 {
 	if (event_is_counting(fd) && !fd_proxy_is_local()) {
@@ -149,8 +168,8 @@ static long do_write(const long a[])
 	return write((int)a[0], (const void *)a[1], (size_t)a[2]);
 }
 
-/* Between commands, and while it starts, it writes its log on standard output. In a forked child it
- * goes on writing of each thread and library into the recording, which is the parent's. */
+/* Between commands and during the start, async-profiler logs to standard output. In a forked child it writes events
+ * of threads and libraries to the recording, which is the parent's. */
 ssize_t engine_write(int fd, const void *data, size_t length)
 {
 	const char *text = data;
@@ -218,16 +237,36 @@ ssize_t engine_sendfile(int out, int in, off_t *offset, size_t length)
 	return ASK(do_sendfile, out, in, (long)offset, (long)length);
 }
 
+static long result_to_errno(long result)
+{
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* Map in the region, also files and buffers of perf events. */
 static long do_mmap(const long a[])
 {
-	return (long)mmap((void *)a[0], (size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]);
+	if (a[0] || !shared->region.start)
+		return result_to_errno(kernel_call6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]));
+	return result_to_errno(region_mmap((size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]));
 }
 
 void *engine_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
-	if (fd < 0)
-		return mmap(address, length, protection, flags, fd, offset);
-	return (void *)ASK(do_mmap, (long)address, (long)length, protection, flags, fd, offset);
+	const long a[] = { (long)address, (long)length, protection, flags, fd, offset };
+
+	return (void *)(fd < 0 ? do_mmap(a) : fd_proxy_call(do_mmap, a));
+}
+
+int engine_munmap(void *address, size_t length)
+{
+	if (!region_has(address))
+		return (int)result_to_errno(
+			kernel_call4(SYS_munmap, (long)address, (long)length, 0, 0));
+	region_unmap(address, length);
+	return 0;
 }
 
 static long do_fcntl(const long a[])
@@ -287,7 +326,7 @@ int engine_pipe(int ends[2])
 	return (int)ASK(do_pipe, (long)ends);
 }
 
-/* It takes one only to be handed perf events by another process. */
+/* async-profiler uses a socket only to receive perf events from another process. */
 int engine_socket(int domain, int type, int protocol)
 {
 	(void)domain, (void)type, (void)protocol;
@@ -295,18 +334,18 @@ int engine_socket(int domain, int type, int protocol)
 	return -1;
 }
 
-/* Under a filter the one call that hardly a service needs may mean death: systemd's own set for
- * services is without it. Where it fails async-profiler takes timers instead. */
+/* A seccomp filter may end the process for this call, which few services need: systemd's default set does not
+ * contain it. On failure async-profiler uses timers. */
 static bool perf_events_are_allowed(void)
 {
-	if (atomic_load(&perf_allowed) && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_DISABLED)
+	if (atomic_load(&is_perf_allowed) && prctl(PR_GET_SECCOMP) == SECCOMP_MODE_DISABLED)
 		return true;
 	errno = EPERM;
 	return false;
 }
 
-/* async-profiler would raise the limit at its start, as it takes a descriptor for each thread. The
- * program, and all that it starts, would see that; so it is done when they do not suffice. */
+/* async-profiler raises the limit at its start, because it needs a descriptor for each thread. The program and its
+ * children would see that. So it is raised only when there are too few descriptors. */
 static void fd_limit_raise(void)
 {
 	struct rlimit limit;
@@ -331,49 +370,11 @@ static long do_perf(const long a[])
 
 	if (fd >= 0 || errno != EMFILE)
 		return fd;
-	fd_limit_raise(); /* unless another thread has */
+	fd_limit_raise(); /* unless another thread has raised it */
 	return fd_settle((int)syscall(SYS_perf_event_open, a[0], a[1], a[2], a[3], a[4]));
 }
 
-/* By the calling conventions of Linux the six arguments are where a variadic function's are;
- * those that a call does not have are passed on as what happens to be there, as in syscall(2). */
-/* So many threads are at loop_iteration_timer_create(). */
-static _Atomic uint32_t making;
-
-/* One for each thread, where there are no perf events. */
-static long loop_iteration_timer_create(long clock, long event, long timer)
-{
-	long result = -1;
-
-	atomic_fetch_add(&making, 1);
-	if (signal_share_reserve(true)) {
-		result = syscall(SYS_timer_create, clock, event, timer);
-		if (result)
-			signal_share_release();
-	} else {
-		if (!signal_share_is_closed())
-			signal_share_count_refused(-EAGAIN);
-		errno = EAGAIN;
-	}
-	atomic_fetch_sub(&making, 1);
-	return result;
-}
-
-/* A thread that has got one notes it a few instructions later. */
-#define NOTED_NS    200000u
-#define NOTED_TRIES 1000
-
-void files_make_no_timers(void)
-{
-	int tries = NOTED_TRIES;
-
-	signal_share_close();
-	do
-		system_sleep(NOTED_NS);
-	while (atomic_load(&making) && --tries);
-}
-
-/* That and nothing else it sends to threads. */
+/* The only signal that async-profiler sends to threads. */
 static _Atomic int wall_signal;
 
 int fd_calls_wall_signal(void)
@@ -381,10 +382,11 @@ int fd_calls_wall_signal(void)
 	return atomic_load(&wall_signal);
 }
 
-/* It counts on a signal that is pending still not to be queued a second time, as those are not that it would choose; of
- * ours a thread that takes none, as it waits for a disk, would be kept thousands for, out of the user's share. So while
- * one is on its way to a thread no other follows, but after PENDING_LOST_MS: that thread may have ended, and its number be
- * another's. Each entry is a thread's number, and when. */
+/* Wall signals that are pending. async-profiler expects that a pending signal is not queued twice, as with the
+ * signals that it chooses by itself. Real-time signals are queued: a thread that waits for a disk would have
+ * thousands pending, which count in the user's limit. So no signal is sent to a thread while one is pending there.
+ * After LOST_MS the next one is sent: the thread may have ended, and its id may be reused. An entry has the thread's
+ * id and the time in ms. */
 #define PENDING_MAX     512
 #define PENDING_LOST_MS 10000u
 
@@ -398,7 +400,7 @@ void fd_calls_wall_signal_arrived(pid_t tid)
 		atomic_store_explicit(entry, 0, memory_order_relaxed);
 }
 
-static long signal_thread(long process, long tid, long signo)
+static long wall_signal_send(long process, long tid, long signo)
 {
 	_Atomic uint64_t *entry = &pending_wall[(uint32_t)tid % PENDING_MAX];
 	uint64_t there = atomic_load_explicit(entry, memory_order_relaxed);
@@ -408,7 +410,7 @@ static long signal_thread(long process, long tid, long signo)
 	atomic_store_explicit(&wall_signal, (int)signo, memory_order_relaxed);
 	if (there >> 32 == (uint32_t)tid && now_ms - (uint32_t)there < PENDING_LOST_MS)
 		return 0;
-	/* Before it is sent, as it may be there at once. */
+	/* Before the signal is sent: it may arrive immediately. */
 	atomic_store_explicit(entry, (uint64_t)(uint32_t)tid << 32 | now_ms, memory_order_relaxed);
 	result = syscall(SYS_tgkill, process, tid, signo);
 	if (result)
@@ -416,13 +418,16 @@ static long signal_thread(long process, long tid, long signo)
 	return result;
 }
 
-/* What makes signals is its parent's in a forked child, where its hook sees threads begin and end still. */
+/* True for calls that make signals. In a forked child async-profiler's hooks still see threads start and end, but
+ * timers and events are the parent's. */
 static bool call_makes_signals(long number)
 {
-	return number == SYS_timer_create || number == SYS_timer_delete ||
-	       number == SYS_perf_event_open || number == SYS_tgkill;
+	return number == SYS_timer_create || number == SYS_timer_settime ||
+	       number == SYS_timer_delete || number == SYS_perf_event_open || number == SYS_tgkill;
 }
 
+/* By the calling conventions of Linux the six arguments are where those of a variadic function are. Like syscall(2),
+ * this passes on undefined values for arguments that a call does not have. */
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (call_makes_signals(number) && owner_process_is_parent()) {
@@ -432,13 +437,19 @@ long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number == SYS_memfd_create)
 		return ASK(do_memfd, a, b);
 	if (number == SYS_timer_create)
-		return loop_iteration_timer_create(a, b, c);
+		return timer_calls_create(b, c);
+	if (number == SYS_timer_settime)
+		return timer_calls_set(a, c);
 	if (number == SYS_timer_delete)
-		signal_share_release();
+		return timer_calls_delete(a);
 	if (number == SYS_tgkill)
-		return signal_thread(a, b, c);
+		return wall_signal_send(a, b, c);
+	if (number == SYS_mmap)
+		return (long)engine_mmap((void *)a, (size_t)b, (int)c, (int)d, (int)e, f);
+	if (number == SYS_munmap)
+		return engine_munmap((void *)a, (size_t)b);
 	if (number != SYS_perf_event_open)
 		return syscall(number, a, b, c, d, e, f);
-	/* 0 as the thread is the calling one, and here that may be another. */
+	/* 0 is the calling thread; in the proxy that would be another one. */
 	return perf_events_are_allowed() ? ASK(do_perf, a, b ? b : system_thread(), c, d, e) : -1;
 }

@@ -1,4 +1,4 @@
-/* Changes what a library calls: its own import table, and nobody else's. */
+/* The import table of a library. */
 #include "asyncprof/import_table.h"
 
 #include <errno.h>
@@ -9,20 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "asyncprof/loader_gate.h"
-
-#if defined(__x86_64__)
-#define SLOT_OF_STUB R_X86_64_JUMP_SLOT
-#define SLOT_OF_DATA R_X86_64_GLOB_DAT
-#elif defined(__aarch64__)
-#define SLOT_OF_STUB R_AARCH64_JUMP_SLOT
-#define SLOT_OF_DATA R_AARCH64_GLOB_DAT
-#endif
 
 struct library {
 	uintptr_t inside, base;
 	const ElfW(Dyn) * dynamic;
-	uintptr_t relro, relro_end; /* what the loader has write-protected; empty where nothing */
+	uintptr_t relro,
+		relro_end; /* range that the dynamic linker has write-protected; empty when there is none */
 };
 
 static bool library_contains(const struct library *library, const struct dl_phdr_info *info)
@@ -59,7 +53,7 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* The value of TAG; 0 where there is none. */
+/* Return the value of TAG; 0 when there is none. */
 static uintptr_t dynamic_value(const struct library *library, ElfW(Sxword) tag)
 {
 	for (const ElfW(Dyn) *entry = library->dynamic; entry->d_tag != DT_NULL; entry++)
@@ -68,7 +62,7 @@ static uintptr_t dynamic_value(const struct library *library, ElfW(Sxword) tag)
 	return 0;
 }
 
-/* The table that TAG tells of: glibc's loader has put an address where the file has an offset, musl's has not. */
+/* Return the table of TAG. glibc's dynamic linker has replaced the offset by an address; musl's has not. */
 static const void *dynamic_table(const struct library *library, ElfW(Sxword) tag)
 {
 	uintptr_t at = dynamic_value(library, tag);
@@ -76,7 +70,7 @@ static const void *dynamic_table(const struct library *library, ElfW(Sxword) tag
 	return (const void *)(at < library->base ? library->base + at : at);
 }
 
-/* Let SLOT hold FUNCTION. Other threads may be calling through it. */
+/* Set SLOT to FUNCTION. Other threads may be calling it. */
 static int slot_set(const struct library *library, void **slot, void *function)
 {
 	uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -92,7 +86,7 @@ static int slot_set(const struct library *library, void **slot, void *function)
 	return 0;
 }
 
-/* To be done with each slot, which is for what NAME says. Returns 0 or -errno. */
+/* Called for each slot, with the name of its function. Returns 0 or -errno. */
 typedef int slot_visitor(const struct library *library, void **slot, const char *name, void *data);
 
 static int slot_visit(const struct library *library, const ElfW(Rela) * relocation,
@@ -103,7 +97,7 @@ static int slot_visit(const struct library *library, const ElfW(Rela) * relocati
 	const char *name = strings + symbols[ELF64_R_SYM(relocation->r_info)].st_name;
 	uint64_t type = ELF64_R_TYPE(relocation->r_info);
 
-	if (type != SLOT_OF_STUB && type != SLOT_OF_DATA)
+	if (type != ARCH_R_FUNCTION && type != ARCH_R_VARIABLE)
 		return 0;
 	return visit(library, (void **)(library->base + relocation->r_offset), name, data);
 }
@@ -159,21 +153,21 @@ struct slot_reading {
 	size_t count;
 };
 
-static int slot_reading(const struct library *library, void **slot, const char *name, void *data)
+static int slot_read(const struct library *library, void **slot, const char *name, void *data)
 {
-	const struct slot_reading *at = data;
+	const struct slot_reading *reading = data;
 
 	(void)library;
-	for (size_t i = 0; i < at->count; i++)
-		if (!strcmp(name, at->names[i]))
-			at->bound[i] = *slot;
+	for (size_t i = 0; i < reading->count; i++)
+		if (!strcmp(name, reading->names[i]))
+			reading->bound[i] = *slot;
 	return 0;
 }
 
 int import_table_read(const void *inside, const char *const *names, void **bound, size_t count)
 {
-	struct slot_reading at = { names, bound, count };
+	struct slot_reading reading = { names, bound, count };
 
 	memset(bound, 0, count * sizeof(*bound));
-	return slots_visit(inside, slot_reading, &at);
+	return slots_visit(inside, slot_read, &reading);
 }

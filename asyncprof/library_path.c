@@ -1,4 +1,4 @@
-/* Where a library is that is wanted by its soname alone. */
+/* Search for a library by its soname. */
 #include "asyncprof/library_path.h"
 
 #include <dlfcn.h>
@@ -26,11 +26,6 @@ OLD_SYMBOL(dladdr, "2.2.5")
 OLD_SYMBOL(dlinfo, "2.3.3")
 
 #define CACHE "/etc/ld.so.cache"
-#if defined(__x86_64__)
-#define ARCH_NAME "x86_64"
-#elif defined(__aarch64__)
-#define ARCH_NAME "aarch64"
-#endif
 
 static bool path_accept(char path[PATH_MAX], const char *found)
 {
@@ -48,7 +43,7 @@ static int search_cache(char path[PATH_MAX], const char *soname, bool in_constru
 {
 	int fd = system_open(CACHE, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), err;
 
-	/* There, nobody else takes the number for his. */
+	/* In the constructor no other thread takes the number for a descriptor of its own. */
 	if (!in_constructor)
 		fd = fd_raise_result(fd);
 	if (fd < 0)
@@ -69,8 +64,8 @@ static bool search_directory(char path[PATH_MAX], const char *directory, size_t 
 	return path_accept(path, candidate);
 }
 
-/* The first of *PATHS, which goes on to the others; of *LENGTH. A colon ends each, or a new line, as in musl's file. NULL
- * where there is none. */
+/* Return the next directory of *PATHS, a list separated by colons or, in musl's file, newlines; NULL at the end.
+ * Sets *LENGTH. */
 static const char *next_directory(const char **paths, size_t *length)
 {
 	const char *directory = *paths;
@@ -93,7 +88,7 @@ static int search_directories(char path[PATH_MAX], const char *paths, const char
 	return -ENOENT;
 }
 
-/* musl's loader does not tell where it looks: there, if no file of its own says otherwise. */
+/* Directories that musl's dynamic linker searches without a file of its own. */
 #define MUSL_DIRECTORIES "/lib:/usr/local/lib:/usr/lib"
 
 const char *library_path_read_musl(char text[LIBRARY_PATH_MUSL_MAX], const char *linker)
@@ -104,7 +99,7 @@ const char *library_path_read_musl(char text[LIBRARY_PATH_MUSL_MAX], const char 
 	ssize_t n;
 	int fd;
 
-	/* Beside the directory that the loader is in. */
+	/* The file is relative to the parent of the linker's directory. */
 	while (end && end > linker && end[-1] != '/')
 		end--;
 	if (end && end > linker)
@@ -148,7 +143,7 @@ static int search_musl_directories(char path[PATH_MAX], const char *soname)
 		       : 0;
 }
 
-/* In the directories that the loader has for the program, and its own, without the cache. */
+/* Search the directories of the dynamic linker for the program, without its cache. */
 static int search_linker_directories(char path[PATH_MAX], const char *soname)
 {
 	void *program = dlopen(NULL, RTLD_LAZY);
@@ -179,19 +174,20 @@ static int search_linker_directories(char path[PATH_MAX], const char *soname)
 static int search_own_directory(char path[PATH_MAX], const char *soname)
 {
 	const char *slash;
-	Dl_info us;
+	Dl_info own;
 
-	if (!dladdr((const void *)(uintptr_t)library_path_find, &us) || !us.dli_fname)
+	if (!dladdr((const void *)(uintptr_t)library_path_find, &own) || !own.dli_fname)
 		return -ENOENT;
-	slash = strrchr(us.dli_fname, '/');
-	if (!slash || !search_directory(path, us.dli_fname, (size_t)(slash - us.dli_fname), soname))
+	slash = strrchr(own.dli_fname, '/');
+	if (!slash ||
+	    !search_directory(path, own.dli_fname, (size_t)(slash - own.dli_fname), soname))
 		return -ENOENT;
 	return 0;
 }
 
 struct wanted {
 	const char *file_name;
-	char *path; /* NULL: not wanted */
+	char *path; /* NULL: not needed */
 };
 
 static int match_loaded(struct dl_phdr_info *info, size_t size, void *data)
@@ -235,12 +231,12 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 	return err;
 }
 
-/* What one pass over all that is loaded tells. */
-struct glance {
+/* Result of one pass over the loaded libraries. */
+struct scan {
 	const char *soname;
 	bool first, is_loaded, has_run_path;
-	const char *us;     /* the loader's; NULL until it is there */
-	const char *linker; /* musl's; NULL where there is another, or until it is there */
+	const char *own;    /* path of this library; NULL: not found yet */
+	const char *linker; /* musl's dynamic linker; NULL: none, or not found yet */
 };
 
 static bool has_run_path(const struct dl_phdr_info *info)
@@ -270,25 +266,25 @@ static bool is_own_library(const struct dl_phdr_info *info)
 
 static int scan_library(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct glance *glance = data;
-	struct wanted wanted = { glance->soname, NULL };
+	struct scan *scan = data;
+	struct wanted wanted = { scan->soname, NULL };
 
-	if (glance->first)
-		glance->has_run_path = has_run_path(info);
-	glance->first = false;
+	if (scan->first)
+		scan->has_run_path = has_run_path(info);
+	scan->first = false;
 	if (is_linker_of_musl(info->dlpi_name))
-		glance->linker = info->dlpi_name;
-	if (!glance->us && is_own_library(info))
-		glance->us = info->dlpi_name;
-	glance->is_loaded = match_loaded(info, size, &wanted);
-	return glance->is_loaded;
+		scan->linker = info->dlpi_name;
+	if (!scan->own && is_own_library(info))
+		scan->own = info->dlpi_name;
+	scan->is_loaded = match_loaded(info, size, &wanted);
+	return scan->is_loaded;
 }
 
-/* Longer paths are not likely. */
+/* Longer paths are unlikely. */
 #define LIKELY_BYTES 512
 
-/* (No stdio: that brings in pages that many a program has no other use for.) */
-static bool is_in_function(const char *directory, size_t length, const char *soname)
+/* (Without stdio, which reads pages that many programs do not use otherwise.) */
+static bool directory_has(const char *directory, size_t length, const char *soname)
 {
 	char path[LIKELY_BYTES];
 	size_t bytes = strlen(soname) + 1;
@@ -307,12 +303,12 @@ static bool any_directory_has(const char *paths, const char *soname)
 	size_t length;
 
 	while ((directory = next_directory(&paths, &length)))
-		if (is_in_function(directory, length, soname))
+		if (directory_has(directory, length, soname))
 			return true;
 	return false;
 }
 
-/* As distributions have the loader built, without what is a link to these. */
+/* Directories of the dynamic linker in common distributions, without links to these. */
 #define STANDARD_DIRECTORIES "/usr/lib/" ARCH_NAME "-linux-gnu:/usr/lib64:/usr/lib"
 
 static bool linker_directories_have(const char *linker, const char *soname)
@@ -325,20 +321,19 @@ static bool linker_directories_have(const char *linker, const char *soname)
 
 bool library_path_is_likely(const char *soname)
 {
-	struct glance glance = { .soname = soname, .first = true };
+	struct scan scan = { .soname = soname, .first = true };
 	char path[PATH_MAX];
 	const char *slash;
 
 	loader_gate_enter();
-	dl_iterate_phdr(scan_library, &glance);
+	dl_iterate_phdr(scan_library, &scan);
 	loader_gate_leave();
-	if (glance.is_loaded)
+	if (scan.is_loaded)
 		return true;
-	if (glance.has_run_path)
+	if (scan.has_run_path)
 		return !library_path_find(path, soname);
-	slash = glance.us ? strrchr(glance.us, '/') : NULL;
+	slash = scan.own ? strrchr(scan.own, '/') : NULL;
 	return any_directory_has(getenv("LD_LIBRARY_PATH"), soname) ||
-	       !search_cache(path, soname, true) ||
-	       linker_directories_have(glance.linker, soname) ||
-	       (slash && is_in_function(glance.us, (size_t)(slash - glance.us), soname));
+	       !search_cache(path, soname, true) || linker_directories_have(scan.linker, soname) ||
+	       (slash && directory_has(scan.own, (size_t)(slash - scan.own), soname));
 }

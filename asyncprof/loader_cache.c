@@ -1,4 +1,4 @@
-/* The cache of the dynamic loader's. Source: glibc's dl-cache.h, dl-cache.c and ldconfig.h. */
+/* The dynamic linker's cache. Source: glibc's dl-cache.h, dl-cache.c and ldconfig.h. */
 #include "asyncprof/loader_cache.h"
 
 #include <errno.h>
@@ -12,15 +12,10 @@
 
 #define MAGIC "glibc-ld.so.cache1.1"
 
-/* Longer names are another's: they only have to be told from ours. */
+/* Longer names are truncated: they only have to differ from the wanted name. */
 #define NAME_BYTES 128
 
-/* An entry's flags: which processor it is for, and of a C library like ours. */
-#if defined(__x86_64__)
-#define OURS 0x0303
-#elif defined(__aarch64__)
-#define OURS 0x0a03
-#endif
+/* An entry's flags have the processor and the kind of C library. */
 
 struct header {
 	char magic[20];
@@ -30,12 +25,12 @@ struct header {
 
 struct entry {
 	uint32_t flags;
-	uint32_t soname, path; /* offsets of strings, from the header on */
+	uint32_t soname, path; /* offsets of strings from the start of the header */
 	uint32_t os_version;
 	uint64_t hardware;
 };
 
-/* Returns the bytes read, fewer at the end; 0 for an error. */
+/* Return the bytes read, fewer at the end; 0 on an error. */
 static size_t cache_read(int fd, void *data, size_t size, uint64_t offset)
 {
 	long n = kernel_call4(SYS_pread64, fd, (long)data, (long)size, (long)offset);
@@ -63,7 +58,7 @@ static uint64_t read_number(const char **text)
 	return number;
 }
 
-/* The order that the entries are in, backwards: numbers count as such, and come behind other characters. */
+/* Compare as the cache sorts its entries (in reverse): digits form numbers, and are after other characters. */
 static int names_compare(const char *a, const char *b)
 {
 	while (*a) {
@@ -84,7 +79,7 @@ static int names_compare(const char *a, const char *b)
 	return *b ? -1 : 0;
 }
 
-/* How SONAME lies to the name of entry I, as compare() has it; -1 where that cannot be read. */
+/* Compare SONAME with the name of entry I; -1 when it cannot be read. Sets *ENTRY. */
 static int entry_compare(int fd, uint32_t i, const char *soname, struct entry *entry)
 {
 	char name[NAME_BYTES];
@@ -97,7 +92,7 @@ static int entry_compare(int fd, uint32_t i, const char *soname, struct entry *e
 	return names_compare(soname, name);
 }
 
-static bool path_accept(char path[PATH_MAX], int fd, const struct entry *entry)
+static bool entry_read_path(char path[PATH_MAX], int fd, const struct entry *entry)
 {
 	size_t length = cache_read(fd, path, PATH_MAX, entry->path);
 
@@ -120,9 +115,10 @@ int loader_cache_find(char path[PATH_MAX], const char *soname, int fd)
 		else
 			high = middle;
 	}
-	/* Those for some processors only are of no use to us. */
+	/* Entries for certain processors only cannot be used. */
 	for (; low < header.entries && !entry_compare(fd, low, soname, &entry); low++)
-		if (entry.flags == OURS && !entry.hardware && path_accept(path, fd, &entry))
+		if (entry.flags == ARCH_LOADER_CACHE_FLAGS && !entry.hardware &&
+		    entry_read_path(path, fd, &entry))
 			return 0;
 	return -ENOENT;
 }

@@ -1,4 +1,4 @@
-/* What async-profiler calls instead of the C library's functions on memory. */
+/* Replacements for the C library's functions on memory, for async-profiler. */
 #include "asyncprof/memory_calls.h"
 
 #include <stdatomic.h>
@@ -11,23 +11,24 @@
 #include "asyncprof/block_allocator.h"
 #include "asyncprof/import_table.h"
 #include "core/system.h"
+#include "preload/interpose/allocator.h"
 
-/* MADV_FREE is not in older headers. */
+/* Older headers lack it. */
 #ifndef MADV_FREE
 #define MADV_FREE 8
 #endif
 #define LARGE_BYTES ((size_t)1 << 20)
 
-/* What it was bound to: the program's. */
+/* The program's functions, which the library was bound to. */
 _Static_assert(sizeof(struct memory_functions) == 4 * sizeof(void *), "as look_at_bound() has it");
 
-static struct memory_functions bound;
+static struct memory_functions program;
 
-static atomic_bool interposes_program; /* of the program's */
+static atomic_bool interposes_program; /* async-profiler interposes the program's functions */
 
-void memory_bind(const struct memory_functions *functions)
+void memory_calls_set_program(const struct memory_functions *functions)
 {
-	bound = *functions;
+	program = *functions;
 }
 
 void memory_calls_use_program_heap(void)
@@ -42,12 +43,12 @@ static bool uses_program_heap(void)
 
 void *engine_malloc(size_t bytes)
 {
-	return uses_program_heap() ? bound.malloc(bytes) : block_allocate(bytes);
+	return uses_program_heap() ? program.malloc(bytes) : block_allocate(bytes);
 }
 
 void *engine_calloc(size_t count, size_t bytes)
 {
-	return uses_program_heap() ? bound.calloc(count, bytes)
+	return uses_program_heap() ? program.calloc(count, bytes)
 				   : block_allocate_zeroed(count, bytes);
 }
 
@@ -55,7 +56,7 @@ void *engine_realloc(void *block, size_t bytes)
 {
 	if (block_is_ours(block))
 		return block_resize(block, bytes);
-	return block || uses_program_heap() ? bound.realloc(block, bytes) : block_allocate(bytes);
+	return block || uses_program_heap() ? program.realloc(block, bytes) : block_allocate(bytes);
 }
 
 void engine_free(void *block)
@@ -63,7 +64,7 @@ void engine_free(void *block)
 	if (block_is_ours(block))
 		block_free(block);
 	else if (block)
-		bound.free(block);
+		program.free(block);
 }
 
 char *engine_strndup(const char *text, size_t max)
@@ -76,9 +77,9 @@ char *engine_strdup(const char *text)
 	return block_copy_text(text, SIZE_MAX);
 }
 
-/* It empties its table of stacks before each recording: with memset(3) all of it is there, 1.5 MB and then more, though
- * few stacks may ever stand in it; memory of the program's, which each of its forks copies. Where the kernel takes such
- * pages back as free, which it does with private ones of no file alone, they are zero when they are gone. */
+/* async-profiler zeroes its table of stacks before each recording. memset(3) makes the whole table resident, 1.5 MB
+ * and later more, though it may have few stacks; and each fork of the program copies it. So here the kernel discards
+ * whole pages, which are zero afterwards. MADV_FREE succeeds only for private anonymous memory, where that is true. */
 void *engine_memset(void *memory, int byte, size_t bytes)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)memory;
@@ -93,7 +94,7 @@ void *engine_memset(void *memory, int byte, size_t bytes)
 	return memory;
 }
 
-/* Before it is bound to ours. */
+/* Read the program's functions, before they are replaced. */
 static int program_functions_read(const void *inside)
 {
 	static const char *const names[] = { "malloc", "calloc", "realloc", "free" };
@@ -101,11 +102,11 @@ static int program_functions_read(const void *inside)
 	int err = import_table_read(inside, names, found, sizeof(names) / sizeof(names[0]));
 
 	if (!err)
-		memcpy(&bound, found, sizeof(bound));
+		memcpy(&program, found, sizeof(program));
 	return err;
 }
 
-int memory_redirect(const void *inside)
+int memory_calls_install(const void *inside)
 {
 	static const struct import calls[] = {
 		{ "malloc", (void *)engine_malloc },   { "calloc", (void *)engine_calloc },
@@ -115,7 +116,7 @@ int memory_redirect(const void *inside)
 		{ "memset", (void *)engine_memset },
 	};
 
-	int err = bound.malloc ? 0 : program_functions_read(inside);
+	int err = program.malloc ? 0 : program_functions_read(inside);
 
 	return err ? err : import_table_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));
 }

@@ -1,4 +1,4 @@
-/* async-profiler's thread in this process: what the interposers do with its library. */
+/* async-profiler in this process: its thread, and the interposers' calls into its library. */
 #include "core/agent/async_profiler.h"
 
 #include <signal.h>
@@ -7,29 +7,51 @@
 #include <string.h>
 
 #include "asyncprof/engine_thread.h"
+#include "asyncprof/signal_handlers.h"
+#include "asyncprof/import_table.h"
 #include "asyncprof/loader_gate.h"
+#include "asyncprof/memory_calls.h"
+#include "asyncprof/stall_events.h"
+#include "asyncprof/start_string.h"
 #include "core/log.h"
+#include "core/options/config.h"
 #include "core/shared.h"
 #include "core/signal_share.h"
 #include "core/system.h"
+#include "engine/memory/mem.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/loop_iterations.h"
-#include "preload/interpose/action.h"
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/hooks.h"
-#include "preload/interpose/sample.h"
 
-/* Before its init, which has handlers to install, and finds out about its imports. */
+/* Bind the library that INSIDE points into to our allocation functions, unless the program's calls bypass them.
+ * Otherwise it would call a stub of an executable at a fixed address that uses the function's address, and the stub
+ * leads to the library's own hook. Returns 0 or -errno. */
+static int memory_redirect(const void *inside)
+{
+	static const struct import imports[] = {
+		{ "posix_memalign", (void *)our_posix_memalign },
+		{ "aligned_alloc", (void *)our_aligned_alloc },
+	};
+
+	allocator_find_next();
+	if (mem_passed_by())
+		return 0;
+	memory_calls_set_program(&allocator_functions);
+	return import_table_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));
+}
+
+/* The library's init installs signal handlers and reads its imports. */
 static void on_loaded(const void *inside)
 {
 	int err;
 
 	signal_handlers_set_library(inside);
 	loader_gate_enter();
-	err = mem_serve_library(inside);
+	err = memory_redirect(inside);
 	loader_gate_leave();
 	if (err)
-		log_warn("native memory: cannot hand async-profiler our malloc: %s",
+		log_warn("native memory: cannot redirect async-profiler's calls of malloc: %s",
 			 strerror(-err));
 }
 
@@ -38,8 +60,8 @@ static void notify_exit(void)
 	exit_notify(EXITING_NORMALLY);
 }
 
-/* The library has objects that are destroyed at exit. Handlers run in the reverse order of their
- * registration: one that is registered after it was loaded stops it while they are there. */
+/* The library destroys objects at exit. Exit handlers run in the reverse order of their registration. So this one,
+ * registered after the library was loaded, stops the library before that. */
 static void on_ready(void)
 {
 	atexit(notify_exit);
@@ -48,30 +70,32 @@ static void on_ready(void)
 static void before_start(void)
 {
 	signal_share_open();
-	action_engine_returns();
+	signal_handlers_restore_faults();
 }
 
-/* Until nothing sends its signals any more: a thread that begins may just be getting its timer, and a stall be looked at. */
+/* Maximum wait until no thread sends the library's signals: a starting thread may be creating its timer, and a stall
+ * may be being sampled. */
 #define QUIET_TRIES    500
 #define QUIET_PAUSE_NS 1000000u
 
-static void on_detach(bool wholly)
+static void on_detach(bool with_faults)
 {
 	int tries = QUIET_TRIES;
 
-	while ((!signal_share_close() || atomic_load(&turns.on)) && --tries)
+	while ((!signal_share_close() || atomic_load(&loop_iterations.on)) && --tries)
 		system_sleep(QUIET_PAUSE_NS);
 	if (tries)
-		action_engine_leaves(wholly);
+		signal_handlers_remove(with_faults);
 	else
 		signal_share_open();
 }
 
-/* Those that it is to take, below our own. It would take some of the old ones, which have a meaning: a program that was
- * sent one would not end by it, nor read it. It starts when the program has long set masks, so they are out of these
- * from now on: what is sent to a thread that has them blocked would wait there for whoever reads all signals.
+/* Offer signals below the agent's own to the library. It would choose old signals, which have a meaning: they would
+ * no longer end or reach the program. These are removed from the program's masks from now on, because it may have
+ * set masks long before the library starts. Otherwise a signal would stay pending in a thread that blocks it, until
+ * any thread reads it.
  *
- * A perf event goes on sending while nobody takes its signal, and of the real-time ones all would be kept. */
+ * A perf event continues to send while no thread handles its signal, and real-time signals would be queued. */
 static void offer_signals(const struct config *config)
 {
 	static bool offered;
@@ -90,20 +114,37 @@ static void offer_signals(const struct config *config)
 		signal_handlers_offer_signal(SIGSTKFLT);
 }
 
+static struct engine_thread_setup setup = {
+	.on_loaded = on_loaded,
+	.on_ready = on_ready,
+	.before_start = before_start,
+	.on_detach = on_detach,
+};
+
+bool async_profiler_is_wanted(const struct config *config)
+{
+	setup.library = config->lib;
+	setup.is_configured = config->engine == ENGINE_ASYNC_PROFILER;
+	return config->engine != ENGINE_BUILTIN && engine_thread_is_wanted(&setup);
+}
+
 void async_profiler_start(const struct config *config)
 {
-	static struct engine_thread_setup parts = { .loaded = on_loaded,
-						    .ready = on_ready,
-						    .starts = before_start,
-						    .is_leaving = on_detach };
-
-	if (config->engine == ENGINE_BUILTIN)
-		return;
-	parts.library = config->lib;
-	parts.is_chosen = config->engine == ENGINE_ASYNC_PROFILER;
-	engine_thread_start(&parts);
+	if (async_profiler_is_wanted(config))
+		engine_thread_start(&setup);
+	else
+		shared->async_profiler = NULL;
 	if (!shared->async_profiler)
 		return;
 	thread_watch_main();
 	offer_signals(config);
+	loop_iterations_set_output(&stall_events_output);
+}
+
+void async_profiler_reset_in_child(void)
+{
+	shared->async_profiler = NULL;
+	engine_thread_reset_in_child();
+	signal_handlers_reset_in_child();
+	stall_events_reset_in_child();
 }

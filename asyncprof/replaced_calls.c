@@ -1,4 +1,4 @@
-/* What async-profiler calls instead of the C library's functions. */
+/* Replacements for functions of the C library that async-profiler calls. */
 #include "asyncprof/replaced_calls.h"
 
 #include <dlfcn.h>
@@ -34,22 +34,21 @@ OLD_SYMBOL(dlsym, "2.2.5")
 OLD_SYMBOL(dladdr, "2.2.5")
 OLD_SYMBOL(dlinfo, "2.3.3")
 
-/* It would raise the limit of descriptors at its start: see asyncprof/fd_calls.c. */
+/* async-profiler raises the limit of descriptors when it starts: fd_calls.c does it when it is necessary. */
 static int engine_setrlimit(unsigned int resource, const struct rlimit *limit)
 {
 	return resource == RLIMIT_NOFILE ? 0 : setrlimit((__rlimit_resource_t)resource, limit);
 }
 
-/* The C library's functions. async-profiler puts hooks of its own into what other libraries import, this
- * one too but for its own: by our import its dlopen(3) would end there, with locks held that the hook
- * takes in another order. */
+/* The C library's functions. async-profiler hooks the imports of other libraries, also those of this library. A call
+ * of dlopen(3) by our import would enter that hook, which takes its locks in another order. */
 static struct {
 	__typeof__(&dlopen) dlopen;
 	__typeof__(&pthread_mutex_lock) lock;
 } real;
 
-/* Each call of the loader by itself is in the gate, and not the whole start: a fork waits for no more
- * than the one. The program's threads that come here are in a dlopen(3) of their own. */
+/* Each call of the dynamic linker is in the gate, not the whole start, so that a fork waits for one call at most.
+ * Threads of the program that come here are in their own dlopen(3). */
 #define GATED(type, call)                     \
 	do {                                  \
 		bool gated = own_thread_is(); \
@@ -85,18 +84,18 @@ static int engine_dlinfo(void *handle, int request, void *info)
 
 static void *engine_dlsym(void *handle, const char *name)
 {
-	/* Its hook of this, before which the program's calls come to it, is to call ours and not pass it by. */
+	/* async-profiler's hook receives the program's calls first. It must forward to our interposer. */
 	if (handle == RTLD_NEXT && strcmp(name, "pthread_create") == 0)
 		return (void *)pthread_create;
-	/* Behind the caller, which here may be that one or this library: both lie before what is
-	 * meant. There are three such calls, of some microseconds. */
+	/* RTLD_NEXT refers to the caller, which may be async-profiler's library or this one; both are before the
+	 * searched library. There are three such calls, of some microseconds. */
 	if (handle == RTLD_NEXT)
 		return dlsym(handle, name);
 	GATED(void *, dlsym(handle, name));
 }
 
-/* The locks of a forked child were taken by threads that it does not have. What they guard is not
- * changed there: nothing of what async-profiler would read can be opened. */
+/* In a forked child the locks may be held by threads that do not exist there. The data that they guard does not
+ * change there: async-profiler can open nothing that it would read. */
 static int engine_lock(pthread_mutex_t *mutex)
 {
 	return owner_process_is_parent() ? 0 : real.lock(mutex);
@@ -118,8 +117,8 @@ void replaced_calls_reset_in_child(void)
 	fd_proxy_reset_in_child();
 }
 
-/* It compares what its clocks say with what the kernel does, so they are the kernel's: another preload
- * may have others for the program. */
+/* async-profiler compares its clocks with the kernel's, so it gets the kernel's clock: another preload may change
+ * the clock for the program. */
 static int engine_clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int err = clock_read(clock, now);
@@ -149,9 +148,9 @@ static time_t engine_time(time_t *now)
 	return seconds;
 }
 
-/* It unblocks these two in each thread that begins, a program's or its own, as its samples might come by them. Here
- * they do not (preload/interpose/action.c). A thread of the program's may have blocked them for good, and one of its
- * own would run the program's handlers among descriptors that are not the program's. */
+/* async-profiler unblocks these two signals in each thread that starts, because its samples may use them. Here they
+ * do not (preload/interpose/action.c). A thread of the program may have blocked them on purpose. In a thread of
+ * async-profiler the program's handlers would run with the engine's descriptors. */
 static int engine_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	sigset_t asked;
@@ -187,6 +186,7 @@ int replaced_calls_install(const void *inside)
 		{ "sendfile64", (void *)engine_sendfile },
 		{ "mmap", (void *)engine_mmap },
 		{ "mmap64", (void *)engine_mmap },
+		{ "munmap", (void *)engine_munmap },
 		{ "fcntl", (void *)engine_fcntl },
 		{ "fcntl64", (void *)engine_fcntl },
 		{ "ioctl", (void *)engine_ioctl },
@@ -216,7 +216,7 @@ int replaced_calls_install(const void *inside)
 
 	real.dlopen = dlopen;
 	real.lock = pthread_mutex_lock;
-	err = memory_redirect(inside);
+	err = memory_calls_install(inside);
 	if (!err)
 		err = stream_calls_install(inside);
 	return err ? err : import_table_redirect(inside, calls, sizeof(calls) / sizeof(calls[0]));

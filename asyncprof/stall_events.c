@@ -1,5 +1,7 @@
-/* Stalls of event loops where async-profiler takes the samples: it is asked for one of the thread that is late, as
- * its own wall clock would, and the stall is a user event, by which `asprof-agent longpolls` finds that sample. */
+/* Events for stalls of event loops, when async-profiler is the engine.
+ *
+ * async-profiler gets a request for one sample of the late thread, as from its wall clock. The stall is a user
+ * event, by which `asprof-agent longpolls` finds that sample. */
 #include "asyncprof/stall_events.h"
 
 #include <errno.h>
@@ -19,8 +21,7 @@ void stall_events_reset_in_child(void)
 	known_key = -1;
 }
 
-/* Where the wall clock is off there is no such signal, and the stall has the stacks of what CPU samples fell into
- * it. */
+/* Without a wall clock there is no such signal; then the stall has the stacks of its CPU samples. */
 static void stall_sample_thread(pid_t tid)
 {
 	int signo = fd_calls_wall_signal();
@@ -29,8 +30,9 @@ static void stall_sample_thread(pid_t tid)
 		kernel_call4(SYS_tgkill, system_process(), tid, signo, 0);
 }
 
-/* The event's time is the stall's end; its data are how long that lasted, and what was ready, little-endian. */
-static void tell(uint64_t ns, int ready)
+/* The event's time is the end of the stall. Its data are the duration and the number of ready descriptors,
+ * little-endian. */
+static void stall_event_emit(uint64_t ns, int ready)
 {
 	const struct engine *engine = agent_engine();
 	uint64_t data[2] = { ns, (uint64_t)(int64_t)ready };
@@ -46,4 +48,5 @@ static void tell(uint64_t ns, int ready)
 	errno = saved;
 }
 
-const struct stall_output stall_events_output = { .sample = stall_sample_thread, .tell = tell };
+const struct stall_output stall_events_output = { .sample = stall_sample_thread,
+						  .report = stall_event_emit };

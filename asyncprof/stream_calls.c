@@ -1,4 +1,4 @@
-/* What async-profiler reads lines and directories by instead of the C library's functions. */
+/* Replacements for the C library's functions that read lines and directories, for async-profiler. */
 #include "asyncprof/stream_calls.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "asyncprof/import_table.h"
 #include "asyncprof/memory_calls.h"
 #include "asyncprof/thread_list.h"
+#include "asyncprof/thread_names.h"
 #include "core/format.h"
 #include "core/system.h"
 
@@ -24,23 +25,24 @@
 
 struct stream {
 	int fd;
-	size_t at, length; /* of what was read */
+	size_t at, length; /* position and end of the read data */
 	char data[8192];
 };
 
-/* As the kernel writes its entries, so the C library hands them on. */
+/* The kernel's entries have the C library's format. */
 _Static_assert(offsetof(struct dirent, d_reclen) == 16 && offsetof(struct dirent, d_name) == 19,
 	       "getdents64(2)");
 
 struct directory {
 	int fd;
-	bool is_of_threads;    /* of the program; of no others it is to know */
-	bool begun, is_at_end; /* read at all; read to the end */
+	bool is_of_threads;        /* /proc/self/task: shows only the program's threads */
+	bool has_begun, is_at_end; /* reading has begun; all kernel entries are read */
 	size_t at, length;
+	size_t ended; /* position among the ended threads, which follow */
 	_Alignas(struct dirent) char entries[32768];
 };
 
-/* The library has calls that make nothing of a struct stream. */
+/* The library also calls functions that cannot use a struct stream. */
 static bool uses_other_functions;
 
 static struct stream *stream_of(FILE *file)
@@ -48,7 +50,7 @@ static struct stream *stream_of(FILE *file)
 	return block_is_ours(file) ? (struct stream *)(void *)file : NULL;
 }
 
-/* Where other calls are to understand it. */
+/* For these functions, a stream of the C library. */
 static ssize_t cookie_read(void *cookie, char *data, size_t length)
 {
 	return engine_read((int)(intptr_t)cookie, data, length);
@@ -101,8 +103,8 @@ FILE *engine_fopen(const char *path, const char *mode)
 	return file;
 }
 
-/* What is left of what was read, up to END and with it; more is read where nothing is. Returns how much, which is 0 at
- * the end and where it cannot be read. */
+/* Set *PIECE to the unread data up to and including END, and return its length. Reads more when there is none.
+ * Returns 0 at the end of the file and on an error. */
 static size_t stream_next_piece(struct stream *stream, const char **piece, int end)
 {
 	ssize_t length;
@@ -205,7 +207,8 @@ static struct directory *directory_of(DIR *dir)
 static void directory_rewind(struct directory *directory)
 {
 	directory->at = directory->length = 0;
-	directory->begun = directory->is_at_end = false;
+	directory->has_begun = directory->is_at_end = false;
+	directory->ended = 0;
 }
 
 DIR *engine_opendir(const char *path)
@@ -236,34 +239,48 @@ static long do_getdents(const long a[])
 	return -1;
 }
 
-static void directory_add_thread(struct directory *directory)
+static void directory_add_thread(struct directory *directory, pid_t tid)
 {
 	struct dirent *entry = (struct dirent *)(void *)directory->entries;
 
 	*entry = (struct dirent){ .d_ino = 1, .d_reclen = sizeof(*entry), .d_type = DT_DIR };
-	format_text(entry->d_name, sizeof(entry->d_name), "%d", getpid());
+	format_text(entry->d_name, sizeof(entry->d_name), "%d", tid);
 	directory->length = entry->d_reclen;
-	directory->is_at_end = true;
 }
 
-/* Fill it with entries that follow; with none where there are none. */
+/* Leaves it empty when there are no more. */
+static void directory_add_ended_thread(struct directory *directory)
+{
+	pid_t tid = directory->is_of_threads ? thread_names_next(&directory->ended) : 0;
+
+	if (tid)
+		directory_add_thread(directory, tid);
+}
+
+/* Read the next entries; none at the end. */
 static void directory_read(struct directory *directory)
 {
-	bool begins = !directory->begun;
+	bool begins = !directory->has_begun;
 	long length;
 
 	directory->at = directory->length = 0;
-	directory->begun = true;
-	if (directory->is_at_end)
+	directory->has_begun = true;
+	if (directory->is_at_end) {
+		directory_add_ended_thread(directory);
 		return;
+	}
 	if (begins && directory->is_of_threads && thread_list_is_only_main()) {
-		directory_add_thread(directory);
+		directory_add_thread(directory, getpid());
+		directory->is_at_end = true;
 		return;
 	}
 	length = fd_proxy_call(do_getdents, (const long[FD_PROXY_ARGUMENTS]){
 						    directory->fd, (long)directory->entries,
 						    sizeof(directory->entries) });
 	directory->length = length < 0 ? 0 : (size_t)length;
+	directory->is_at_end = !directory->length;
+	if (directory->is_at_end)
+		directory_add_ended_thread(directory);
 }
 
 static bool entry_is_shown(const struct directory *directory, const char *name)
@@ -310,7 +327,7 @@ int engine_closedir(DIR *dir)
 	return engine_close(fd);
 }
 
-/* Does the library call any of NAMES, which end with NULL? */
+/* Set *ANY when the library calls one of NAMES, which end with NULL. */
 static int library_calls_any(const void *inside, const char *const *names, bool *any)
 {
 	void *bound[32];

@@ -1,31 +1,37 @@
-/* The threads of the program, where async-profiler looks for them. */
+/* The program's threads, as async-profiler sees them. */
 #include "asyncprof/thread_list.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/agent/async_profiler.h"
 #include "core/clock.h"
 #include "core/own_thread.h"
 #include "core/system.h"
 #include "engine/process/thread_count.h"
 
-/* async-profiler's own: one for the wall clock, one that ends recordings, and those that follow on them. */
+/* async-profiler's own threads: one for the wall clock, one that ends recordings, and their successors. */
 #define THREADS_MAX 8
 
-/* In a place whose thread has no id yet: one that may not be there, and one that is. */
+/* States of a thread without an id: it may not exist yet, or exists. */
 #define STARTING (-1)
 #define STARTED  (-2)
 
-/* The kernel has a thread for a moment more than it runs; later its number may be another's. */
+/* The kernel lists a thread for a moment after its end; later its id may be reused. */
 #define GONE_NS 1000000000u
 
 static struct engine_thread {
 	_Atomic pid_t tid; /* 0: free */
 	_Atomic uint64_t ended_ns;
+	char *stack;      /* with its guard page; of the last thread, until the next one */
+	pid_t stack_user; /* 0: no known thread runs on it */
 } threads[THREADS_MAX];
 
-static __thread struct engine_thread *own;
+/* More than what Java keeps free below its compiled code. */
+#define STACK_BYTES ((size_t)1 << 20)
+
+static __thread struct engine_thread *own_place;
 
 static bool thread_exists(const struct engine_thread *t, pid_t tid)
 {
@@ -51,29 +57,44 @@ struct engine_thread *async_profiler_thread_allocate(void)
 	return NULL;
 }
 
-void async_profiler_thread_started(struct engine_thread *place)
+void *async_profiler_thread_stack(struct engine_thread *place, size_t *bytes)
 {
-	if (place)
-		atomic_store(&place->tid, system_thread());
-	own = place;
+	if (place->stack && (!place->stack_user || system_thread_is_gone(place->stack_user)))
+		system_unmap(place->stack, ARCH_PAGE_MAX + STACK_BYTES);
+	place->stack_user = 0;
+	place->stack = system_map(ARCH_PAGE_MAX + STACK_BYTES);
+	if (!place->stack)
+		return NULL;
+	kernel_call4(SYS_mprotect, (long)place->stack, ARCH_PAGE_MAX, PROT_NONE, 0);
+	*bytes = STACK_BYTES;
+	return place->stack + ARCH_PAGE_MAX;
 }
 
-void async_profiler_thread_created(struct engine_thread *place, bool thread_exists)
+void async_profiler_thread_started(struct engine_thread *place)
+{
+	if (place) {
+		place->stack_user = system_thread();
+		atomic_store(&place->tid, system_thread());
+	}
+	own_place = place;
+}
+
+void async_profiler_thread_created(struct engine_thread *place, bool is_created)
 {
 	pid_t starting = STARTING;
 
 	if (place)
-		atomic_compare_exchange_strong(&place->tid, &starting, thread_exists ? STARTED : 0);
+		atomic_compare_exchange_strong(&place->tid, &starting, is_created ? STARTED : 0);
 }
 
 void async_profiler_thread_ended(void)
 {
-	if (own)
-		atomic_store(&own->ended_ns, clock_monotonic_ns());
-	own = NULL;
+	if (own_place)
+		atomic_store(&own_place->ended_ns, clock_monotonic_ns());
+	own_place = NULL;
 }
 
-/* How many of its own there are. */
+/* Return the number of async-profiler's own threads. */
 static size_t thread_count_engine(void)
 {
 	size_t there = 0;
@@ -99,7 +120,7 @@ bool thread_list_contains(pid_t tid)
 	return !own_thread_has_id(tid);
 }
 
-/* How long one is waited for that is being made. */
+/* Maximum wait for a thread that is being created. */
 #define SETTLE_TRIES 20
 #define SETTLE_NS    500000u
 

@@ -1,4 +1,4 @@
-/* How threads of the program ask the agent thread for something, and wait for it. */
+/* Requests of the program's threads to the agent thread, and the waits for their completion. */
 #include "core/agent.h"
 
 #include <errno.h>
@@ -14,9 +14,17 @@
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/shared.h"
+#include "core/system.h"
 
-/* Between two looks at an agent that is about to be asked to stop. */
+/* Poll interval while another thread is about to stop the agent. */
 #define STOP_POLL_NS 1000000u
+
+/* Poll interval while other own threads drop credentials. */
+#define FOLLOWED_POLL_NS 50000
+
+/* Longest wait for these threads: one may be opening a connection, and a program may drop its capabilities one by
+ * one. */
+#define FOLLOWED_WAIT_NS 100000000u
 
 static uint32_t agent_get_phase(void)
 {
@@ -35,8 +43,9 @@ int agent_start(uint64_t due_ns, int (*begin)(void), void (*ended)(void))
 	log_queue_for(&shared->agent.wake);
 	shared->agent.due_ns = due_ns;
 	on_ended = ended;
-	atomic_store(&shared->agent.paused, false);
+	atomic_store(&shared->agent.is_paused, false);
 	atomic_store(&shared->agent.is_leaving, false);
+	privileges_restart();
 	err = begin();
 	if (err) {
 		ended();
@@ -51,18 +60,38 @@ bool agent_stop_is_requested(void)
 	return atomic_load(&shared->agent.state) & AGENT_STOP;
 }
 
+/* The requester reads the state after it counts its request. This runs after the state has changed. So either the
+ * requester sees the new state, or its request is completed here. The futex word changes in both cases, so no wake
+ * is lost. */
+static void requests_complete(_Atomic uint32_t *done, const _Atomic uint32_t *requested)
+{
+	uint32_t asked = atomic_load(requested);
+
+	if (atomic_exchange(done, asked) != asked)
+		futex_wake(done);
+}
+
+static void setting_refuse(void)
+{
+	uint32_t asked = SETTING_ASKED;
+
+	if (atomic_load(&shared->agent.setting.state) != SETTING_ASKED)
+		return;
+	shared->agent.setting.err = -ESRCH;
+	if (atomic_compare_exchange_strong(&shared->agent.setting.state, &asked, SETTING_ANSWERED))
+		futex_wake(&shared->agent.setting.state);
+}
+
 void agent_set_ended(void)
 {
-	uint32_t asked = atomic_load(&shared->agent.flushes_asked);
-
 	on_ended();
 	log_forget();
 	own_thread_agent_ends();
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	futex_wake(&shared->agent.state);
-	futex_wake(&shared->agent.setting.state);
-	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
-		futex_wake(&shared->agent.flushes_done);
+	setting_refuse();
+	requests_complete(&shared->agent.flushes_done, &shared->agent.flushes_asked);
+	requests_complete(&shared->agent.follows_done, &shared->agent.follows_asked);
 }
 
 void agent_failed(int err)
@@ -83,7 +112,7 @@ bool agent_exists(void)
 
 bool agent_is_running(void)
 {
-	return agent_get_phase() == AGENT_RUNNING && !atomic_load(&shared->agent.paused);
+	return agent_get_phase() == AGENT_RUNNING && !atomic_load(&shared->agent.is_paused);
 }
 
 bool agent_resume(void)
@@ -91,7 +120,7 @@ bool agent_resume(void)
 	bool paused = true;
 
 	if (agent_get_phase() != AGENT_RUNNING ||
-	    !atomic_compare_exchange_strong(&shared->agent.paused, &paused, false))
+	    !atomic_compare_exchange_strong(&shared->agent.is_paused, &paused, false))
 		return false;
 	wake_up(&shared->agent.wake);
 	return true;
@@ -124,7 +153,7 @@ int agent_flush(uint64_t timeout_ns)
 	if (!agent_is_running() || own_thread_is())
 		return -ESRCH;
 	number = agent_request_flush();
-	/* The agent may end before it sees the question. */
+	/* The agent may end before it sees the request. */
 	while (err != -ETIMEDOUT && agent_get_phase() != AGENT_NONE &&
 	       (int32_t)(number - (done = atomic_load(&shared->agent.flushes_done))) > 0)
 		err = futex_wait_until(&shared->agent.flushes_done, done, deadline);
@@ -148,10 +177,10 @@ int agent_stop(uint64_t timeout_ns)
 	atomic_store(&shared->agent.stop_by_ns, deadline);
 	while (!atomic_compare_exchange_weak(&shared->agent.state, &state, state | AGENT_STOP))
 		if (state == AGENT_NONE)
-			return 0; /* it has ended by itself meanwhile */
+			return 0; /* the agent has ended by itself */
 	wake_up(&shared->agent.wake);
 	if (state == AGENT_DELAYED)
-		return 0; /* as good as ended */
+		return 0; /* the thread will touch nothing any more */
 	while (err != -ETIMEDOUT && (state = atomic_load(&shared->agent.state)) & AGENT_STOP)
 		err = futex_wait_until(&shared->agent.state, state, deadline);
 	errno = saved;
@@ -176,14 +205,14 @@ void agent_await_stop(uint64_t timeout_ns)
 		stop_by = atomic_load(&shared->agent.stop_by_ns);
 		if (state & AGENT_STOP && stop_by < by)
 			by = stop_by;
-		/* (Nobody tells that it is asked to stop.) */
+		/* AGENT_STOP is set without a wake, so poll for it. */
 		futex_wait_until(&shared->agent.state, state,
 				 state & AGENT_STOP ? by : now + STOP_POLL_NS);
 		now = clock_monotonic_ns();
 	}
 }
 
-/* One asks at a time. */
+/* One request at a time. */
 static int setting_claim(uint64_t deadline)
 {
 	uint32_t state = SETTING_NONE;
@@ -199,7 +228,7 @@ static int setting_claim(uint64_t deadline)
 	return 0;
 }
 
-/* What the agent thread has begun with is waited for: it is at it. */
+/* A request that the agent thread processes already is waited for without a limit. */
 static int setting_wait(uint64_t deadline)
 {
 	uint32_t state, asked = SETTING_ASKED;
@@ -242,7 +271,7 @@ int agent_set(const char *name, const char *value, uint64_t timeout_ns)
 	return err;
 }
 
-void agent_follow(uint64_t timeout_ns)
+void agent_follow(uint32_t change, uint64_t timeout_ns)
 {
 	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
 	uint32_t number, done;
@@ -250,12 +279,14 @@ void agent_follow(uint64_t timeout_ns)
 
 	if (agent_get_phase() == AGENT_NONE || own_thread_is())
 		return;
-	privileges_changed();
 	number = atomic_fetch_add(&shared->agent.follows_asked, 1) + 1;
 	wake_up(&shared->agent.wake);
 	while (err != -ETIMEDOUT && agent_get_phase() != AGENT_NONE &&
 	       (int32_t)(number - (done = atomic_load(&shared->agent.follows_done))) > 0)
 		err = futex_wait_until(&shared->agent.follows_done, done, deadline);
+	deadline = clock_monotonic_ns() + FOLLOWED_WAIT_NS;
+	while (!privileges_are_followed(change) && clock_monotonic_ns() < deadline)
+		system_sleep(FOLLOWED_POLL_NS);
 	errno = saved;
 }
 
@@ -278,6 +309,8 @@ void agent_forget(void)
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	atomic_store(&shared->agent.wake.pending, 0);
 	atomic_store(&shared->agent.failure, 0);
+	atomic_store(&shared->agent.reports_waiting, 0);
+	atomic_store(&shared->agent.is_recording, false);
 	atomic_store(&shared->agent.flushes_done, atomic_load(&shared->agent.flushes_asked));
 	atomic_store(&shared->agent.follows_done, atomic_load(&shared->agent.follows_asked));
 	log_forget();

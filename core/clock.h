@@ -1,47 +1,59 @@
-/* Time, in the three forms that a profiler needs. All are async-signal-safe, and the kernel's: other
- * preloads give the program another time (libfaketime), which the kernel, and whom we talk to, do not
- * go by. */
+/* Clocks: monotonic time, wall-clock time, CPU time, and the timestamp counter.
+ *
+ * Async-signal-safe. They are the kernel's clocks: other preloads (libfaketime) give the program a different time,
+ * which the kernel and remote servers do not use. */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-/* clock_gettime(2). Returns 0 or -errno; errno is not touched. */
+#include "arch/arch.h"
+
+/* clock_gettime(2). Returns 0 or -errno; errno is preserved. */
 int clock_read(clockid_t clock, struct timespec *now);
 
 /* Nanoseconds of CLOCK_MONOTONIC and of CLOCK_REALTIME. */
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
 
-/* The first, as of the scheduler's last tick, some milliseconds ago: a tenth of the price where the kernel is not
- * entered for it. */
+/* CLOCK_MONOTONIC at the scheduler's last tick, some milliseconds ago. Without a system call, this takes a tenth of
+ * the time of clock_monotonic_ns(). */
 uint64_t clock_coarse_ns(void);
 
-/* The CPU time of the calling thread, in nanoseconds. */
+/* CPU time of the calling thread, in nanoseconds. */
 uint64_t clock_cpu_ns(void);
 
-/* Whether reading a clock is a look at memory here. */
+/* True when a clock can be read from memory, without a system call. */
 bool clock_is_memory(void);
 
-/* The processor's timestamp counter, the unit of every time in a recording. */
+/* True when a thread of the process may get SIGSEGV from reading the timestamp counter, because the thread or its
+ * creator used PR_SET_TSC of prctl(2). The image has its own flag, which is never set: its threads permit
+ * themselves the counter. */
+extern atomic_bool clock_ticks_forbidden __attribute__((visibility("hidden")));
+
+/* From now on read no clock by the counter, and the counter only in threads that may read it. Any thread, before the
+ * call that forbids it. */
+void clock_forbid_ticks(void);
+
+/* Permit the counter to the calling thread, which is the agent's. A thread without that permission may have created
+ * it. */
+void clock_permit_ticks(void);
+
+/* True when the kernel forbids the counter to the calling thread. */
+bool clock_ticks_fault(void);
+
+/* clock_ticks() when some thread may not read the counter: permits it to the calling thread for the read. */
+uint64_t clock_ticks_permitted(void);
+
+/* The processor's timestamp counter: the unit of all times in a recording. */
 static inline uint64_t clock_ticks(void)
 {
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	uint64_t ticks;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-	return ticks;
-#else
-#error "no timestamp counter known for this processor"
-#endif
+	if (__builtin_expect(atomic_load_explicit(&clock_ticks_forbidden, memory_order_relaxed), 0))
+		return clock_ticks_permitted();
+	return arch_ticks();
 }
-
-/* N, where 2^N ticks are about a microsecond: from half of one to one. (On x86-64, whose counter does
- * not tell how fast it is, that of a counter of 2 to 4 GHz.) */
-unsigned arch_microsecond_shift(void);
 
 #endif

@@ -1,17 +1,20 @@
-/* A copy of the process's environment. The program may change its own at any time, from any
- * thread; so it is copied once, while the program is not yet running, and read here. */
+/* Environment of the process at its start, before the program runs. Later the program may change its own environment at
+ * any time and from any thread. */
 #ifndef CORE_ENVIRONMENT_H
 #define CORE_ENVIRONMENT_H
 
 struct environment {
-	char **entries; /* "NAME=value", NULL-terminated; malloc'd */
+	char *const
+		*entries; /* "NAME=value", NULL-terminated, which outlive this struct; NULL: none */
 };
 
-/* Copy ENTRIES (as environ). Returns 0 (release with environment_free) or -ENOMEM. */
-int environment_copy(struct environment *out, char *const *entries);
-void environment_free(struct environment *environment);
+/* ENTRIES, which live as long as the process, are its environment at the start. In the image, once. */
+void environment_set_at_start(char *const *entries);
 
-/* The value of NAME; NULL when it is missing or empty: the SDKs take the two for the same. */
+/* Return the environment at the start; in a program without the image, its environ. */
+char *const *environment_at_start(void);
+
+/* Return the value of NAME; NULL when it is missing or empty. The cloud SDKs treat both alike. */
 const char *environment_get(const struct environment *environment, const char *name);
 
 #endif

@@ -1,40 +1,9 @@
-/* System calls past the C library: those of the calling thread alone, where the C library's are of the
- * whole process; and those that a preload before us has something else for. */
+/* Direct system calls. They affect the calling thread only where the C library's function affects the whole process.
+ * They bypass functions that other preloads wrap. */
 #ifndef CORE_KERNEL_H
 #define CORE_KERNEL_H
 
-/* Returns what the kernel does, -errno for an error: errno itself is not touched. */
-static inline long kernel_call6(long number, long a, long b, long c, long d, long e, long f)
-{
-#if defined(__x86_64__)
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = number;
-	register long x0 __asm__("x0") = a;
-	register long x1 __asm__("x1") = b;
-	register long x2 __asm__("x2") = c;
-	register long x3 __asm__("x3") = d;
-	register long x4 __asm__("x4") = e;
-	register long x5 __asm__("x5") = f;
-
-	__asm__ volatile("svc #0"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-			 : "memory");
-	return x0;
-#else
-#error "no way known into the kernel on this processor"
-#endif
-}
+#include "arch/arch.h"
 
 static inline long kernel_call4(long number, long a, long b, long c, long d)
 {

@@ -1,5 +1,5 @@
-/* The agent's few words to the operator. A line is formatted whole and written with one
- * write(2), so that lines of several threads and processes do not mix. */
+/* The agent's log. A complete line is written with one write(2), so that lines of different threads and processes do
+ * not mix. */
 #include "core/log.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,10 +20,11 @@
 #include "core/own_fds.h"
 #include "core/shared.h"
 #include "core/system.h"
+#include "core/text/text_clean.h"
 
-/* How long a thread of the agent's waits for a slow reader, and one of the program for the agent: its
- * next instruction may be to abort. */
-#define PATIENCE_NS 100000000u
+/* Longest wait of an agent thread for a slow reader, and of a program thread for the agent: the program's next
+ * instruction may abort. */
+#define WAIT_NS 100000000u
 
 /* The kernel's signal set, which is smaller than the C library's. */
 #define SIGNAL_SET_BYTES 8
@@ -38,12 +40,12 @@ static void log_file_set(struct log_file *file, int fd)
 
 	file->fd = fd >= 0 && !system_stat(fd, &st) ? fd : -1;
 	if (file->fd < 0)
-		return; /* no stderr: say nothing */
+		return; /* no stderr: write nothing */
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 }
 
-/* The program may have put something else at that number. */
+/* False when the program has replaced the file at that number. */
 static bool log_file_matches(const struct log_file *file, int fd)
 {
 	struct stat st;
@@ -51,11 +53,33 @@ static bool log_file_matches(const struct log_file *file, int fd)
 	return fd >= 0 && !system_stat(fd, &st) && st.st_dev == file->dev && st.st_ino == file->ino;
 }
 
-/* A FIFO without a reader, as a device that is not there, is refused rather than waited for. */
+/* False for files that may not be logs. In a directory that others can write to, the path may lead to their file. By
+ * a link it may lead to a file of this user that is not a log. */
+static bool fd_may_be_log(int fd)
+{
+	struct stat st;
+
+	if (system_stat(fd, &st))
+		return false;
+	if (S_ISCHR(st.st_mode))
+		return st.st_rdev == makedev(1, 3); /* /dev/null */
+	/* A daemon may have dropped root after it opened the log. Only root creates files of root. */
+	return (st.st_uid == system_user() || !st.st_uid) &&
+	       (S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && st.st_nlink <= 1));
+}
+
+/* Opening a FIFO without a reader fails and does not block. */
 static int log_path_open(void)
 {
-	return system_open(shared->log.path,
-			   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0644);
+	int fd = system_open(shared->log.path,
+			     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+				     O_NOFOLLOW,
+			     0644);
+
+	if (fd < 0 || fd_may_be_log(fd))
+		return fd;
+	system_close(fd);
+	return -EPERM;
 }
 
 int log_open(enum log_level level, const char *path)
@@ -75,24 +99,31 @@ int log_open(enum log_level level, const char *path)
 	return fd < 0 ? fd : 0;
 }
 
-static bool fd_is_writable(int fd, uint64_t patience_ns)
+void log_open_fd(enum log_level level, int fd)
 {
-	struct timespec patience = { .tv_nsec = (long)patience_ns };
+	shared->log.level = (int)level;
+	shared->log.path = NULL;
+	log_file_set(&shared->log.standard, fd);
+}
+
+static bool fd_is_writable(int fd, uint64_t timeout_ns)
+{
+	struct timespec timeout = { .tv_nsec = (long)timeout_ns };
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
 
-	return kernel_call6(SYS_ppoll, (long)&poll, 1, (long)&patience, 0, SIGNAL_SET_BYTES, 0) >
+	return kernel_call6(SYS_ppoll, (long)&poll, 1, (long)&timeout, 0, SIGNAL_SET_BYTES, 0) >
 		       0 &&
 	       poll.revents & POLLOUT;
 }
 
 static int sigpipe_take_pending(siginfo_t *info)
 {
-	static const struct timespec at_once;
+	static const struct timespec no_wait;
 	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1);
 	long got;
 
 	do
-		got = kernel_call4(SYS_rt_sigtimedwait, (long)&pipe, (long)info, (long)&at_once,
+		got = kernel_call4(SYS_rt_sigtimedwait, (long)&pipe, (long)info, (long)&no_wait,
 				   SIGNAL_SET_BYTES);
 	while (got == -EINTR);
 	return (int)got;
@@ -106,9 +137,9 @@ static bool sigpipe_is_pending(void)
 	return pending >> (SIGPIPE - 1) & 1;
 }
 
-/* After a write that failed with EPIPE while SIGPIPE was blocked: it is pending for this thread, and
- * that one is taken away before one that is pending for the process. If the thread had one of its own
- * before, ours made no second: it is given back. */
+/* After a write that failed with EPIPE while SIGPIPE was blocked. That signal is pending for this thread, and is
+ * taken before a signal that is pending for the process. If one was pending for the thread before, the two were
+ * merged: queue it again. */
 static void sigpipe_discard(bool was_pending)
 {
 	siginfo_t info;
@@ -118,8 +149,8 @@ static void sigpipe_discard(bool was_pending)
 			     (long)&info);
 }
 
-/* A reader of stderr that went away must not kill the program with our SIGPIPE, and one that the
- * program is sent meanwhile stays the program's. */
+/* Write without SIGPIPE: a closed stderr must not kill the program. A SIGPIPE that the program receives during the
+ * write is kept for it. */
 static void fd_write_without_sigpipe(int fd, const char *line, size_t length)
 {
 	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), before;
@@ -132,7 +163,7 @@ static void fd_write_without_sigpipe(int fd, const char *line, size_t length)
 		return;
 	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&before, SIGNAL_SET_BYTES);
 	was_pending = sigpipe_is_pending();
-	/* A log that cannot be written has nowhere to say so. */
+	/* A failed write to the log cannot be logged. */
 	do
 		err = system_write(fd, line, length);
 	while (err == -EINTR);
@@ -143,11 +174,11 @@ static void fd_write_without_sigpipe(int fd, const char *line, size_t length)
 
 static void log_write_line(int fd, const char *line, size_t length)
 {
-	if (fd_is_writable(fd, own_fds_apart() ? PATIENCE_NS : 0))
+	if (fd_is_writable(fd, own_fds_apart() ? WAIT_NS : 0))
 		fd_write_without_sigpipe(fd, line, length);
 }
 
-/* False in a thread of async-profiler's, whose table is a third one. */
+/* False in a thread of async-profiler, which has a third descriptor table. */
 static bool log_may_use_standard(void)
 {
 	return own_fds_here() != OWN_FDS_ENGINE;
@@ -167,7 +198,7 @@ static void log_write_to_standard(const char *line, size_t length)
 		system_close(fd);
 }
 
-/* LOG_FILE in the table of this thread; -1 when it cannot be opened any more. */
+/* Return the descriptor of LOG_FILE in this thread's table; -1 when it cannot be opened any more. */
 static int log_open_own(void)
 {
 	if (!log_file_matches(&own_log, own_log.fd))
@@ -175,7 +206,7 @@ static int log_open_own(void)
 	return own_log.fd;
 }
 
-/* In the constructor there is but the program's table, and nobody else to take the number for his. */
+/* In the constructor the program's table is the only one, and no other thread can use the number. */
 static void log_write_to_path(const char *line, size_t length)
 {
 	int fd = log_path_open();
@@ -192,8 +223,8 @@ static struct queued_line *queued_line_reserve(void)
 	for (size_t i = 0; i < QUEUED_LINES_MAX; i++) {
 		uint32_t free = FREE;
 
-		if (atomic_compare_exchange_strong(&shared->log.kept[i].state, &free, FILLING))
-			return &shared->log.kept[i];
+		if (atomic_compare_exchange_strong(&shared->log.queue[i].state, &free, FILLING))
+			return &shared->log.queue[i];
 	}
 	return NULL;
 }
@@ -206,7 +237,7 @@ static void queued_line_submit(struct queued_line *line, struct wake *agent)
 
 static void log_queue_and_wait(const char *text, size_t length, struct wake *agent)
 {
-	uint64_t until = clock_monotonic_ns() + PATIENCE_NS;
+	uint64_t until = clock_monotonic_ns() + WAIT_NS;
 	struct queued_line *line = queued_line_reserve();
 
 	if (!line)
@@ -246,12 +277,13 @@ static void log_write_to_sink(const char *line, size_t length)
 	}
 }
 
-/* Finish the LENGTH bytes, room for one more behind them. */
+/* Sanitize the LENGTH bytes of LINE and append a line end; there is space for it. */
 static size_t log_finish_line(char *line, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
-		if ((unsigned char)line[i] < ' ') /* words of a server may be among them */
+		if (line[i] == '\n' || line[i] == '\t')
 			line[i] = ' ';
+	text_clean(line, length); /* the line may contain names, or answers of servers */
 	line[length++] = '\n';
 	return length;
 }
@@ -307,8 +339,13 @@ void log_queue_for(struct wake *agent)
 	atomic_store(&shared->log.forgotten, false);
 }
 
+void log_stop_queueing(void)
+{
+	atomic_store(&shared->log.agent, NULL);
+}
+
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* checked where it was given */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* log_warn_later() checks the format */
 static void queued_line_write(struct queued_line *line)
 {
 	if (line->format)
@@ -321,14 +358,14 @@ static void queued_line_write(struct queued_line *line)
 void log_write_queued(void)
 {
 	for (size_t i = 0; i < QUEUED_LINES_MAX; i++) {
-		if (atomic_load(&shared->log.kept[i].state) != FULL)
+		if (atomic_load(&shared->log.queue[i].state) != FULL)
 			continue;
-		/* Also where the agent has not come to it yet; without, it is as if shared. */
+		/* The agent thread may not have its own table yet. Without one, share the program's. */
 		if (own_fds_leave() && shared->log.path)
 			log_share();
-		queued_line_write(&shared->log.kept[i]);
-		atomic_store(&shared->log.kept[i].state, FREE);
-		futex_wake(&shared->log.kept[i].state);
+		queued_line_write(&shared->log.queue[i]);
+		atomic_store(&shared->log.queue[i].state, FREE);
+		futex_wake(&shared->log.queue[i].state);
 	}
 }
 
@@ -349,5 +386,5 @@ void log_forget(void)
 	atomic_store(&shared->log.forgotten, true);
 	atomic_store(&shared->log.agent, NULL);
 	for (size_t i = 0; i < QUEUED_LINES_MAX && atomic_load(&shared->log.was_used); i++)
-		atomic_store(&shared->log.kept[i].state, FREE);
+		atomic_store(&shared->log.queue[i].state, FREE);
 }

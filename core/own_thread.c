@@ -1,4 +1,4 @@
-/* The agent's own threads: few, small, and out of the program's way. */
+/* Own threads: the threads of the agent. */
 #include "core/own_thread.h"
 
 #include <errno.h>
@@ -9,17 +9,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/format.h"
 #include "core/old_symbol.h"
 #include "core/own_fds.h"
 #include "core/shared.h"
 #include "core/system.h"
 
-OLD_SYMBOL(pthread_attr_setstacksize, "2.2.5")
+OLD_SYMBOL(pthread_attr_setstack, "2.2.5")
 
 #define NICE 10
 
-/* In a slot whose thread has no id yet: one that may not be there, and one that is. */
+/* Values of a slot whose thread has no id yet: the thread may not exist, or it exists. */
 #define STARTING (-1)
 #define STARTED  (-2)
 
@@ -33,7 +34,7 @@ struct start {
 
 static __thread bool own;
 
-/* NULL when none is free. */
+/* Reserve a slot; NULL when none is free. */
 static _Atomic pid_t *slot_reserve(void)
 {
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++) {
@@ -45,7 +46,7 @@ static _Atomic pid_t *slot_reserve(void)
 	return NULL;
 }
 
-/* On Linux these two are about the calling thread alone. */
+/* On Linux both calls affect the calling thread only. */
 void own_thread_lower_priority(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) < NICE)
@@ -68,7 +69,8 @@ static void *own_thread_main(void *argument)
 	void *result;
 
 	own = true;
-	system_thread_be_ordinary();
+	clock_permit_ticks();
+	system_thread_reset_scheduling();
 	own_fds_inherit(start.fds);
 	atomic_store(start.slot, system_thread());
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)start.name, 0, 0);
@@ -76,6 +78,59 @@ static void *own_thread_main(void *argument)
 	own_thread_note_end((size_t)(start.slot - shared->own_threads));
 	atomic_store(start.slot, 0);
 	return result;
+}
+
+/* Longest wait for a slot's last thread, which has released the slot but still uses its stack. */
+#define UNUSED_CHECKS_MAX 1000
+#define UNUSED_POLL_NS    100000u
+
+/* The stack of each slot, with its guard page. It stays until the slot's next thread starts, because a thread cannot
+ * unmap its own stack. */
+static struct stack {
+	char *memory;
+	size_t bytes;
+} stacks[OWN_THREADS_MAX];
+
+/* Space that the thread sanitizer needs on each stack. */
+#ifdef __SANITIZE_THREAD__
+#define SANITIZER_BYTES ((size_t)1 << 20)
+#else
+#define SANITIZER_BYTES 0
+#endif
+
+static bool own_thread_wait_for_stack(size_t place)
+{
+	pid_t tid = atomic_load(&shared->ended_threads[place]);
+
+	for (int i = 0; tid && !system_thread_is_gone(tid); i++) {
+		if (i == UNUSED_CHECKS_MAX)
+			return false;
+		system_sleep(UNUSED_POLL_NS);
+	}
+	return true;
+}
+
+/* Allocate the thread's stack: for the C library's the kernel would choose an address. Returns 0 or -errno. */
+static int own_thread_set_stack(pthread_attr_t *attr, size_t place, size_t bytes)
+{
+	struct stack *stack = &stacks[place];
+
+	bytes += SANITIZER_BYTES;
+	if (!own_thread_wait_for_stack(place))
+		return -EAGAIN;
+	if (stack->memory)
+		system_unmap(stack->memory, stack->bytes);
+	stack->bytes = ARCH_PAGE_MAX + bytes;
+	stack->memory = system_map(stack->bytes);
+	if (!stack->memory)
+		return -ENOMEM;
+	kernel_call4(SYS_mprotect, (long)stack->memory, ARCH_PAGE_MAX, PROT_NONE, 0);
+#ifdef ASPROF_IMAGE
+	/* Only in the image: the program's C library keeps its list of threads on their stacks, and fork(3) reads it
+	 * in the child. */
+	system_empty_in_children(stack->memory + ARCH_PAGE_MAX, bytes);
+#endif
+	return -pthread_attr_setstack(attr, stack->memory + ARCH_PAGE_MAX, bytes);
 }
 
 static int own_thread_create(struct start *start, size_t stack_bytes)
@@ -90,17 +145,20 @@ static int own_thread_create(struct start *start, size_t stack_bytes)
 	if (err)
 		return -err;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, stack_bytes);
-	own = true; /* so that our own wrapper of pthread_create lets it pass */
-	/* What is blocked here is blocked there: not those by which the C library has each of its threads
-	 * change users, but in the image, where they are blocked already. */
+	err = own_thread_set_stack(&attr, (size_t)(start->slot - shared->own_threads), stack_bytes);
+	if (err)
+		goto out;
+	own = true; /* so that the preload's pthread_create() ignores this thread */
+	/* The new thread inherits the blocked signals. sigfillset() omits the signals by which the C library changes
+	 * users in all threads; in the image these are blocked already. */
 	sigfillset(&every);
 	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&every, (long)&before, sizeof(before));
-	err = pthread_create(&thread, &attr, own_thread_main, start);
+	err = -pthread_create(&thread, &attr, own_thread_main, start);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	own = was_own;
+out:
 	pthread_attr_destroy(&attr);
-	return -err;
+	return err;
 }
 
 int own_thread_start(const char *name, void *(*run)(void *), void *argument)
@@ -110,7 +168,7 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument)
 
 int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void *), void *argument)
 {
-	/* The one of a slot is free when that is. */
+	/* Start parameters of each slot; free when the slot is. */
 	static struct start starts[OWN_THREADS_MAX];
 	_Atomic pid_t *slot = slot_reserve();
 	struct start *start;

@@ -1,7 +1,6 @@
-/* What the agent's threads may do: never more than the program. */
+/* Privileges of the agent's threads: never more than the program's. */
 #include "core/privileges.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,85 +21,69 @@
 #include "core/shared.h"
 #include "core/system.h"
 
-/* A process may be in 65,536 groups, which are named here. */
+/* Sizes of the buffer for /proc's status file: on the stack, so that a program without free memory is still profiled,
+ * and at most. A process may be in 65,536 groups, which the file lists. */
 #define STATUS_FEW 4096u
 #define STATUS_MAX (1u << 20)
 
+/* So many groups need no memory. */
+#define GROUPS_FEW 64
+
 enum id { REAL, EFFECTIVE, SAVED, OF_FILES, IDS };
 
-/* As /proc has them. */
+/* Capability sets, as /proc names them. */
 enum caps { INHERITABLE, PERMITTED, IN_FORCE, BOUNDING, AMBIENT, CAPS };
 
 struct privileges {
 	uint32_t uids[IDS], gids[IDS];
-	gid_t *groups; /* of take_room() */
-	size_t groups_bytes, group_count;
+	gid_t few[GROUPS_FEW];
+	gid_t *mapped; /* instead of FEW; NULL: none */
+	size_t mapped_bytes, group_count;
 	uint64_t caps[CAPS];
 	bool no_new;
-	bool gone; /* the thread has ended, and is only still listed */
+	bool gone; /* the thread has ended, but is still listed */
 };
 
 static __thread struct {
-	bool looks;                  /* and stands among the lookers */
-	bool privileges_are_minimal; /* there is nothing to look for */
-	int err;                     /* what the last look said */
-	uint32_t print;              /* of what the thread had then; 0: not known */
+	bool has_nothing_to_drop; /* no more checks are needed */
+	int err;                  /* result of the last check */
 	bool has_dropped;
 	uint32_t changes;
-	_Atomic uint32_t *followed; /* where others see CHANGES; NULL: nowhere */
+	_Atomic uint32_t *
+		followed; /* FOLLOWED of this thread's entry in the checkers; NULL: not registered */
+	bool is_woken;    /* another thread wakes this one for a check */
 	uint64_t due_ns;
-} mine;
+} self;
 
-/* Who could go by another thread's look waits so much longer for it. */
-#define WAIT_FOR_LOOK_NS (PRIVILEGES_CHECK_NS / 10)
+/* Value of shared->privileges.holder: no own thread has anything to drop. */
+#define NO_HOLDER_NEEDED (-1)
 
-/* For looks in a program that has used up its memory: it would not be profiled any more. */
-#define SPARES 4
-static struct {
-	atomic_bool taken;
-	char bytes[STATUS_FEW];
-} spare_count[SPARES];
-
-/* BYTES of zeroed memory, or NULL. */
-static void *take_room(size_t bytes)
-{
-	void *room = system_map(bytes);
-
-	for (size_t i = 0; i < SPARES && !room && bytes <= STATUS_FEW; i++)
-		if (!atomic_exchange(&spare_count[i].taken, true))
-			room = memset(spare_count[i].bytes, 0, STATUS_FEW);
-	return room;
-}
-
-static void free_room(void *room, size_t bytes)
-{
-	for (size_t i = 0; i < SPARES; i++)
-		if (room == spare_count[i].bytes) {
-			atomic_store(&spare_count[i].taken, false);
-			return;
-		}
-	system_unmap(room, bytes);
-}
+#define CAP_BIT(cap) (UINT64_C(1) << (cap))
 
 static void privileges_free(struct privileges *p)
 {
-	if (p->groups)
-		free_room(p->groups, p->groups_bytes);
-	p->groups = NULL;
+	if (p->mapped)
+		system_unmap(p->mapped, p->mapped_bytes);
+	p->mapped = NULL;
 }
 
-/* What a file holds. No allocator is asked, as one of the program's may be locked by a thread that waits for
- * the caller: async-profiler writes in handlers of samples, in a fork too. */
+static const gid_t *groups_of(const struct privileges *p)
+{
+	return p->mapped ? p->mapped : p->few;
+}
+
+/* Content of a file. No allocator is called: the program's may be locked by a thread that waits for the caller.
+ * async-profiler writes in signal handlers, also during fork(2). */
 struct text {
-	char *bytes; /* ends with a 0 */
-	size_t room;
+	char few[STATUS_FEW];
+	char *bytes; /* FEW or mapped; ends with a NUL */
+	size_t size;
 };
 
 static void text_buffer_free(struct text *text)
 {
-	if (text->bytes)
-		free_room(text->bytes, text->room);
-	text->bytes = NULL;
+	if (text->bytes && text->bytes != text->few)
+		system_unmap(text->bytes, text->size);
 }
 
 static int file_read_all(int fd, struct text *text)
@@ -108,25 +91,27 @@ static int file_read_all(int fd, struct text *text)
 	size_t length;
 	long n;
 
-	for (text->room = STATUS_FEW; text->room <= STATUS_MAX; text->room *= 16) {
-		text->bytes = take_room(text->room);
-		if (!text->bytes)
-			return -ENOMEM;
+	text->bytes = text->few;
+	for (text->size = STATUS_FEW; text->bytes; text->bytes = system_map(text->size)) {
 		length = 0;
 		while ((n = kernel_call4(SYS_pread64, fd, (long)(text->bytes + length),
-					 (long)(text->room - length - 1), (long)length)) > 0)
+					 (long)(text->size - length - 1), (long)length)) > 0)
 			length += (size_t)n;
-		if (!n && length + 1 < text->room)
-			return 0;
-		text_buffer_free(text);
-		if (n)
+		text->bytes[length] = '\0';
+		if (n || length + 1 < text->size)
 			return (int)n;
+		text_buffer_free(text);
+		text->size *= 16;
+		if (text->size > STATUS_MAX)
+			break;
 	}
+	text->bytes = NULL;
 	return -ENOMEM;
 }
 
-/* What lies below this process in /proc is taken away by its parent, which spins while a thread of ours, that
- * is a nice one, takes away what is its own: so that is looked for elsewhere, where no list has it. */
+/* Read the status of thread TID. At the process's end the parent removes its /proc entries. It spins while an own
+ * thread, which has a lower priority, removes its own. So the calling thread's status is read by a path outside
+ * these entries. */
 static int status_read(pid_t tid, struct text *text)
 {
 	bool apart = tid == system_thread() && fd_ids_are_as_here();
@@ -152,20 +137,22 @@ static void status_parse_ids(const char *text, uint32_t ids[IDS])
 
 static int status_parse_groups(const char *text, struct privileges *p)
 {
-	size_t length = strcspn(text, "\n");
+	size_t most = strcspn(text, "\n") / 2 + 1; /* each takes at least a digit and a space */
 	char *end = (char *)(uintptr_t)text;
+	gid_t *groups = p->few;
 
-	/* Each takes a digit and a space at least. */
-	p->groups_bytes = (length / 2 + 1) * sizeof(*p->groups);
-	p->groups = take_room(p->groups_bytes);
-	if (!p->groups)
+	if (most > GROUPS_FEW) {
+		p->mapped_bytes = most * sizeof(*groups);
+		groups = p->mapped = system_map(p->mapped_bytes);
+	}
+	if (!groups)
 		return -ENOMEM;
 	while (end += strspn(end, " \t"), *end >= '0' && *end <= '9')
-		p->groups[p->group_count++] = (gid_t)strtoul(end, &end, 10);
+		groups[p->group_count++] = (gid_t)strtoul(end, &end, 10);
 	return 0;
 }
 
-/* What is said behind NAME in TEXT; NULL when nothing is. */
+/* Return the text after "NAME:" in TEXT; NULL when NAME is missing. */
 static const char *status_field(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -188,7 +175,7 @@ static int status_parse(const char *text, struct privileges *p)
 	status_parse_ids(gids, p->gids);
 	for (int i = 0; i < CAPS; i++) {
 		value = status_field(text, cap_names[i]);
-		p->caps[i] = value ? strtoull(value, NULL, 16) : 0; /* some are newer */
+		p->caps[i] = value ? strtoull(value, NULL, 16) : 0; /* older kernels lack some */
 	}
 	value = status_field(text, "NoNewPrivs");
 	p->no_new = value && strtol(value, NULL, 10);
@@ -199,10 +186,12 @@ static int status_parse(const char *text, struct privileges *p)
 
 static int privileges_read(pid_t tid, struct privileges *p)
 {
-	struct text text = { 0 };
-	int err = status_read(tid, &text);
+	struct text text;
+	int err;
 
+	text.bytes = NULL;
 	memset(p, 0, sizeof(*p));
+	err = status_read(tid, &text);
 	if (!err)
 		err = status_parse(text.bytes, p);
 	text_buffer_free(&text);
@@ -221,33 +210,37 @@ static bool privileges_have_gid(const struct privileges *p, uint32_t gid)
 		if (gid == p->gids[i])
 			return true;
 	for (size_t i = 0; i < p->group_count; i++)
-		if (gid == p->groups[i])
+		if (gid == groups_of(p)[i])
 			return true;
 	return false;
 }
 
-/* Whether HE has, or can take back, all that SHE has. */
-static bool privileges_cover(const struct privileges *he, const struct privileges *required)
+/* True when a thread with credentials P has, or can regain, all that REQUIRED has. CAP_SETUID gives any user,
+ * CAP_SETGID any group. */
+static bool privileges_cover(const struct privileges *p, const struct privileges *required)
 {
-	if (he->no_new && !required->no_new)
+	bool sets_uids = p->caps[PERMITTED] & CAP_BIT(CAP_SETUID);
+	bool sets_gids = p->caps[PERMITTED] & CAP_BIT(CAP_SETGID);
+
+	if (p->no_new && !required->no_new)
 		return false;
-	/* Who may not change it has no use for it either. */
-	if (required->caps[IN_FORCE] >> CAP_SETPCAP & 1 &&
-	    required->caps[BOUNDING] & ~he->caps[BOUNDING])
+	/* The bounding set matters only to a thread that may change it. */
+	if (required->caps[IN_FORCE] & CAP_BIT(CAP_SETPCAP) &&
+	    required->caps[BOUNDING] & ~p->caps[BOUNDING])
 		return false;
 	for (int i = PERMITTED; i <= IN_FORCE; i++)
-		if (required->caps[i] & ~he->caps[PERMITTED])
+		if (required->caps[i] & ~p->caps[PERMITTED])
 			return false;
-	/* Of no use by themselves, but another program that one executes would have them. */
+	/* A program executed by the thread would get these. */
 	if ((required->caps[INHERITABLE] | required->caps[AMBIENT]) &
-	    ~(he->caps[INHERITABLE] | he->caps[PERMITTED]))
+	    ~(p->caps[INHERITABLE] | p->caps[PERMITTED]))
 		return false;
 	for (int i = 0; i < IDS; i++)
-		if (!privileges_have_uid(he, required->uids[i]) ||
-		    !privileges_have_gid(he, required->gids[i]))
+		if ((!sets_uids && !privileges_have_uid(p, required->uids[i])) ||
+		    (!sets_gids && !privileges_have_gid(p, required->gids[i])))
 			return false;
-	for (size_t i = 0; i < required->group_count; i++)
-		if (!privileges_have_gid(he, required->groups[i]))
+	for (size_t i = 0; i < required->group_count && !sets_gids; i++)
+		if (!privileges_have_gid(p, groups_of(required)[i]))
 			return false;
 	return true;
 }
@@ -255,7 +248,7 @@ static bool privileges_cover(const struct privileges *he, const struct privilege
 bool privileges_is_checker(pid_t tid)
 {
 	for (size_t i = 0; i < CHECKERS_MAX; i++)
-		if (atomic_load(&shared->privileges.checkers[i]) == tid)
+		if (atomic_load(&shared->privileges.checkers[i].tid) == tid)
 			return true;
 	return own_thread_has_id(tid);
 }
@@ -265,67 +258,100 @@ uint32_t privileges_checker_count(void)
 	uint32_t count = own_thread_count();
 
 	for (size_t i = 0; i < CHECKERS_MAX; i++) {
-		pid_t tid = atomic_load(&shared->privileges.checkers[i]);
+		pid_t tid = atomic_load(&shared->privileges.checkers[i].tid);
 
-		/* (Some have ended.) */
+		/* Some threads have ended. */
 		count += tid && !own_thread_has_id(tid) && !system_thread_is_gone(tid);
 	}
 	return count;
 }
 
-/* Whether thread TID of the program has all that OWN says. In *HERS, where that is NULL still, what
- * it has: one to go by. */
-static bool thread_covers(pid_t tid, const struct privileges *own, struct privileges *hers,
-			  bool *known)
+static void caps_publish(uint64_t permitted)
 {
-	struct privileges p;
-	bool does = !privileges_read(tid, &p) && !p.gone && privileges_cover(&p, own);
+	pid_t agent = atomic_load(&shared->agent.id);
 
-	if (p.groups && !p.gone && !*known) {
-		*hers = p;
-		*known = true;
-	} else {
-		privileges_free(&p);
-	}
-	return does;
+	if (!agent || agent == system_thread())
+		atomic_store(&shared->privileges.permitted, permitted);
 }
 
-/* Whether some thread of the program has all that OWN says; else *HERS is what the first of them has,
- * if *KNOWN. */
-static bool program_covers(const struct privileges *own, struct privileges *hers, bool *known)
+/* The agent's main thread publishes credentials, or any own thread before that exists. */
+static void holder_publish(pid_t tid)
 {
-	pid_t first = getpid(), last_holder = atomic_load(&shared->privileges.holder);
-	struct dirent *entry;
-	bool does = thread_covers(first, own, hers, known);
-	DIR *dir = NULL;
-	int fd = -1;
+	pid_t agent = atomic_load(&shared->agent.id);
 
-	if (!does && last_holder)
-		does = !privileges_is_checker(last_holder) &&
-		       thread_covers(last_holder, own, hers, known);
-	if (!does)
-		fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	if (fd >= 0)
-		dir = fdopendir(fd);
-	if (fd >= 0 && !dir)
-		close(fd);
-	while (!does && dir && (entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+	if (!agent || agent == system_thread())
+		atomic_store(&shared->privileges.holder, tid);
+}
 
-		if (tid <= 0 || tid == first || privileges_is_checker(tid))
-			continue;
-		does = thread_covers(tid, own, hers, known);
-		if (does)
-			atomic_store(&shared->privileges.holder, tid);
-	}
-	/* There is none: what the first of them had, which the kernel keeps as long as the process is there. */
-	if (dir && !does && !*known && !privileges_read(first, hers)) {
-		*known = true;
-		does = privileges_cover(hers, own);
-	}
-	if (dir)
-		closedir(dir);
-	return does;
+/* True when thread TID of the program has all of OWN.
+ *
+ * The thread is published as the holder before its credentials are read. If it drops credentials later, it sees that
+ * it is the holder and waits. If it dropped them earlier, this reads the reduced ones. *ALIVE, unless it is set, becomes
+ * TID if the thread has not ended. */
+static bool thread_covers(pid_t tid, const struct privileges *own, pid_t *alive)
+{
+	struct privileges p;
+	bool is_there, is_covered;
+
+	holder_publish(tid);
+	is_there = !privileges_read(tid, &p) && !p.gone;
+	is_covered = is_there && privileges_cover(&p, own);
+	if (is_there && !*alive)
+		*alive = tid;
+	privileges_free(&p);
+	return is_covered;
+}
+
+/* Format of getdents64(2), which no C library declares. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short bytes;
+	unsigned char type;
+	char name[];
+};
+
+/* thread_covers() for the threads in the directory FD. No allocator is called: see struct text. */
+static bool listed_thread_covers(int fd, const struct privileges *own, pid_t *alive)
+{
+	_Alignas(struct entry) char entries[1024];
+	bool is_covered = false;
+	long length;
+
+	while (!is_covered &&
+	       (length = kernel_call4(SYS_getdents64, fd, (long)entries, sizeof(entries), 0)) > 0)
+		for (long at = 0; !is_covered && at < length;) {
+			const struct entry *entry = (const void *)(entries + at);
+			pid_t tid = (pid_t)strtol(entry->name, NULL, 10);
+
+			is_covered = tid > 0 && !privileges_is_checker(tid) &&
+				     thread_covers(tid, own, alive);
+			at += entry->bytes;
+		}
+	return is_covered;
+}
+
+/* True when a thread of the program has all of OWN; that thread becomes the holder. Otherwise *ALIVE becomes the first
+ * thread that has not ended; 0: none. */
+static bool program_covers(const struct privileges *own, pid_t *alive)
+{
+	pid_t first = getpid(), holder = atomic_load(&shared->privileges.holder);
+	pid_t ignored = holder; /* it may work for one of several users */
+	bool is_covered = holder > 0 && !privileges_is_checker(holder) &&
+			  thread_covers(holder, own, &ignored);
+	int fd;
+
+	/* A valid holder is never replaced, not even temporarily. */
+	if (is_covered || thread_covers(first, own, alive))
+		return true;
+	fd = fd_raise(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (fd < 0)
+		return false;
+	is_covered = listed_thread_covers(fd, own, alive);
+	close(fd);
+	if (!is_covered)
+		holder_publish(*alive ? *alive : first);
+	return is_covered;
 }
 
 static void caps_drop(const struct privileges *wanted)
@@ -359,11 +385,12 @@ static void caps_drop_sets(const struct privileges *own, const struct privileges
 	}
 }
 
-/* Of the calling thread alone; what fails is seen afterwards. The right to change users goes last. */
-static void take_on(const struct privileges *own, const struct privileges *wanted)
+/* Change the credentials of the calling thread only. The caller checks the result. The right to change users is
+ * dropped last. */
+static void credentials_set(const struct privileges *own, const struct privileges *wanted)
 {
 	caps_drop_sets(own, wanted);
-	kernel_call4(SYS_setgroups, (long)wanted->group_count, (long)wanted->groups, 0, 0);
+	kernel_call4(SYS_setgroups, (long)wanted->group_count, (long)groups_of(wanted), 0, 0);
 	kernel_call4(SYS_setresgid, wanted->gids[REAL], wanted->gids[EFFECTIVE],
 		     wanted->gids[SAVED], 0);
 	kernel_call4(SYS_setfsgid, wanted->gids[OF_FILES], 0, 0, 0);
@@ -373,7 +400,7 @@ static void take_on(const struct privileges *own, const struct privileges *wante
 	caps_drop(wanted);
 }
 
-/* Nothing to give up, and nothing to take: users and groups are those of every thread. */
+/* True when the thread has nothing to drop or regain: no capabilities, and one user and group. */
 static bool privileges_are_minimal(const struct privileges *p)
 {
 	for (int i = 1; i < IDS; i++)
@@ -382,7 +409,7 @@ static bool privileges_are_minimal(const struct privileges *p)
 	return p->uids[REAL] && !(p->caps[INHERITABLE] | p->caps[PERMITTED] | p->caps[AMBIENT]);
 }
 
-/* What the main thread is told to be where there is no /proc, from Linux 6.13 on. Source: linux/pidfd.h. */
+/* Ids of the main thread where there is no /proc, since Linux 6.13. Source: linux/pidfd.h. */
 struct process_info {
 	uint64_t mask, cgroup;
 	uint32_t pid, tgid, ppid;
@@ -397,7 +424,7 @@ static bool process_ids_read(struct process_info *info)
 {
 	long process, err;
 
-	/* A filter may end the process at such a call, and the number must not come between the program's. */
+	/* A filter may kill the process for this call. The new descriptor must not be visible among the program's. */
 	if (own_fds_here() == OWN_FDS_PROGRAM ||
 	    kernel_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0))
 		return false;
@@ -427,26 +454,26 @@ static uint64_t caps_of(const struct __user_cap_data_struct data[2], bool inheri
 			   : data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-/* Be what the main thread is, but for the other groups that it is in: those are not told. */
+/* Set the main thread's user and group ids, except its supplementary groups, which are not known. */
 static int credentials_set_ids(const struct __user_cap_data_struct first[2])
 {
 	struct privileges own = { 0 }, wanted = { 0 };
 	struct process_info info;
 
 	if (!process_ids_read(&info))
-		return 0; /* its capabilities must do */
+		return 0; /* only capabilities are compared */
 	wanted = (struct privileges){ .uids = { info.ruid, info.euid, info.suid, info.fsuid },
 				      .gids = { info.rgid, info.egid, info.sgid, info.fsgid } };
 	if (ids_are_own(wanted.uids, wanted.gids))
 		return 0;
 	wanted.caps[PERMITTED] = caps_of(first, false);
 	wanted.caps[INHERITABLE] = caps_of(first, true);
-	take_on(&own, &wanted);
+	credentials_set(&own, &wanted);
 	return ids_are_own(wanted.uids, wanted.gids) ? 0 : -EPERM;
 }
 
-/* Where there is no /proc, or the program has seen to it that nothing there can be read: capabilities can be asked
- * for. */
+/* Compare capabilities only, which capget(2) returns. For a process without a readable /proc: it is not mounted, the
+ * program has forbidden reads, or its root directory was removed. */
 static int privileges_check_caps(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -462,189 +489,157 @@ static int privileges_check_caps(void)
 	for (int i = 0; i < 2; i++)
 		if (own[i].permitted & ~first[i].permitted)
 			return -EPERM;
+	caps_publish(caps_of(own, false));
+	holder_publish(getpid());
 	return 0;
-}
-
-static uint32_t add_print(uint32_t print, const void *data, size_t bytes)
-{
-	const uint8_t *at = data;
-
-	while (bytes--)
-		print = (print ^ *at++) * 0x01000193u; /* FNV-1a */
-	return print;
-}
-
-/* Of all that is compared. */
-static uint32_t code_fingerprint(const struct privileges *p)
-{
-	uint32_t print = 0x811c9dc5u;
-
-	print = add_print(print, p->uids, sizeof(p->uids));
-	print = add_print(print, p->gids, sizeof(p->gids));
-	print = add_print(print, p->groups, p->group_count * sizeof(*p->groups));
-	print = add_print(print, p->caps, sizeof(p->caps));
-	print = add_print(print, &p->no_new, sizeof(p->no_new));
-	return print ? print : 1;
 }
 
 static int privileges_check(void)
 {
-	struct privileges own = { 0 }, hers = { 0 };
-	bool known = false;
+	struct privileges own, theirs = { 0 };
+	pid_t alive = 0;
 	int err = privileges_read(system_thread(), &own);
 
-	mine.print = 0;
 	if (err) {
-		err = err == -ENOENT || err == -EACCES ? privileges_check_caps() : err;
+		err = err == -ENOENT || err == -EACCES || err == -ESRCH ? privileges_check_caps()
+									: err;
 		goto out;
 	}
-	mine.privileges_are_minimal = privileges_are_minimal(&own);
-	if (mine.privileges_are_minimal || program_covers(&own, &hers, &known))
+	caps_publish(own.caps[PERMITTED]);
+	self.has_nothing_to_drop = privileges_are_minimal(&own);
+	if (self.has_nothing_to_drop)
+		holder_publish(NO_HOLDER_NEEDED);
+	if (self.has_nothing_to_drop || program_covers(&own, &alive))
 		goto out;
-	if (!known) {
-		err = -ESRCH;
+	/* When no thread is left, the kernel keeps the credentials of the first one. */
+	if (privileges_read(alive ? alive : getpid(), &theirs)) {
+		err = privileges_check_caps(); /* the program has just lost access to /proc */
 		goto out;
 	}
-	take_on(&own, &hers);
-	mine.has_dropped = true;
-	atomic_fetch_add(&shared->privileges.changes, 1); /* so others look as well */
+	if (privileges_cover(&theirs, &own))
+		goto out;
+	credentials_set(&own, &theirs);
+	self.has_dropped = true;
+	atomic_fetch_add(&shared->privileges.changes, 1); /* so that others check as well */
 	privileges_free(&own);
 	err = privileges_read(system_thread(), &own);
-	if (!err && !privileges_cover(&hers, &own))
+	if (!err && !privileges_cover(&theirs, &own))
 		err = -EPERM;
+	caps_publish(own.caps[PERMITTED]);
 out:
-	if (!err && own.groups)
-		mine.print = code_fingerprint(&own);
 	privileges_free(&own);
-	privileges_free(&hers);
+	privileges_free(&theirs);
 	return err;
 }
 
-/* The C library changes users in one thread after the other, and one of ours that async-profiler needs may be before the
- * one that has asked for it: then it has for a moment what no thread of the program has. */
-#define SETTLE_TRIES 200
-#define SETTLE_NS    1000000u
-
-static int look_settled(void)
+/* Claim a free entry, or one whose thread has ended. There are more entries than threads. privileges_are_followed()
+ * ignores a thread without an entry. */
+static void looker_register(void)
 {
-	int err = privileges_check();
+	static _Atomic uint32_t none;
 
-	for (int i = 0; err == -EPERM && i < SETTLE_TRIES; i++) {
-		system_sleep(SETTLE_NS);
-		err = privileges_check();
-	}
-	return err;
-}
+	self.followed = &none;
+	for (size_t i = 0; i < CHECKERS_MAX; i++) {
+		pid_t tid = atomic_load(&shared->privileges.checkers[i].tid);
 
-static void become_looker(void)
-{
-	pid_t none = 0;
-
-	if (mine.looks)
-		return;
-	mine.looks = true;
-	for (size_t i = 0; i < CHECKERS_MAX; i++, none = 0)
-		if (atomic_compare_exchange_strong(&shared->privileges.checkers[i], &none,
-						   system_thread()))
+		if ((!tid || system_thread_is_gone(tid)) &&
+		    atomic_compare_exchange_strong(&shared->privileges.checkers[i].tid, &tid,
+						   system_thread())) {
+			self.followed = &shared->privileges.checkers[i].followed;
 			return;
-	/* Threads of ours that have ended stand there: the oldest of them goes. */
-	for (size_t i = 1; i < CHECKERS_MAX; i++)
-		atomic_store(&shared->privileges.checkers[i - 1],
-			     atomic_load(&shared->privileges.checkers[i]));
-	atomic_store(&shared->privileges.checkers[CHECKERS_MAX - 1], system_thread());
-}
-
-static uint32_t ms_of(uint64_t ns)
-{
-	return (uint32_t)(ns / 1000000u);
-}
-
-/* The look that began at NOW has found that the program has what this thread has. */
-static void tell_look(uint64_t now)
-{
-	if (!mine.err && mine.print)
-		atomic_store(&shared->privileges.looked, (uint64_t)mine.print << 32 | ms_of(now));
-}
-
-/* When another thread has found that lately, of what this one has too; 0: none has. */
-static uint64_t looked_by_another(uint64_t now)
-{
-	uint64_t looked = atomic_load(&shared->privileges.looked);
-	uint32_t ago_ms = ms_of(now) - (uint32_t)looked;
-
-	if (mine.err || !mine.print || looked >> 32 != mine.print ||
-	    ago_ms >= ms_of(PRIVILEGES_CHECK_NS))
-		return 0;
-	return now - ago_ms * UINT64_C(1000000);
+		}
+	}
 }
 
 int privileges_follow(bool at_once)
 {
 	uint32_t change = atomic_load(&shared->privileges.changes);
-	uint64_t now = clock_monotonic_ns(), looked;
+	uint64_t now = clock_monotonic_ns();
 	int saved = errno;
 
-	if (!at_once && now < mine.due_ns && change == mine.changes)
-		return mine.err;
-	looked = at_once || change != mine.changes ? 0 : looked_by_another(now);
-	if (looked) {
-		mine.due_ns = looked + PRIVILEGES_CHECK_NS + WAIT_FOR_LOOK_NS;
-		return 0;
-	}
-	become_looker();
-	if (!mine.privileges_are_minimal)
-		mine.err = look_settled();
-	if (!mine.privileges_are_minimal)
-		tell_look(now);
-	mine.changes = change;
-	if (mine.followed)
-		atomic_store(mine.followed, change);
-	mine.due_ns = mine.privileges_are_minimal ? UINT64_MAX : now + PRIVILEGES_CHECK_NS;
+	if (self.followed && change == self.changes &&
+	    (self.has_nothing_to_drop || (!at_once && now < self.due_ns)))
+		return self.err;
+	if (!self.followed)
+		looker_register();
+	if (!self.has_nothing_to_drop)
+		self.err = privileges_check();
+	self.changes = change;
+	atomic_store(self.followed, change);
+	self.due_ns =
+		self.has_nothing_to_drop || self.is_woken ? UINT64_MAX : now + PRIVILEGES_CHECK_NS;
 	errno = saved;
-	return mine.err;
-}
-
-int privileges_follow_others(void)
-{
-	if (!mine.looks || atomic_load(&shared->privileges.changes) != mine.changes)
-		return privileges_follow(true);
-	if (!mine.privileges_are_minimal)
-		mine.due_ns = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
-	return mine.err;
+	return self.err;
 }
 
 uint64_t privileges_due_ns(void)
 {
-	return mine.due_ns;
+	return self.due_ns;
 }
 
-uint32_t privileges_changes(void)
+void privileges_set_woken(bool is_woken)
 {
-	return atomic_load(&shared->privileges.changes);
+	self.is_woken = is_woken;
 }
 
-void privileges_set_woken(_Atomic uint32_t *followed)
+bool privileges_were_dropped(void)
 {
-	mine.followed = followed;
-}
+	bool did = self.has_dropped;
 
-bool privileges_gave_up(void)
-{
-	bool did = mine.has_dropped;
-
-	mine.has_dropped = false;
+	self.has_dropped = false;
 	return did;
 }
 
-void privileges_changed(void)
+uint32_t privileges_changed(void)
 {
-	atomic_fetch_add(&shared->privileges.changes, 1);
+	return atomic_fetch_add(&shared->privileges.changes, 1) + 1;
+}
+
+bool privileges_are_followed(uint32_t change)
+{
+	bool is_dropped = atomic_load(&shared->privileges.changes) != change;
+
+	for (size_t i = 0; i < CHECKERS_MAX && is_dropped; i++) {
+		pid_t tid = atomic_load(&shared->privileges.checkers[i].tid);
+		uint32_t followed = atomic_load(&shared->privileges.checkers[i].followed);
+
+		if (tid && (int32_t)(followed - change) < 0 && !system_thread_is_gone(tid))
+			return false;
+	}
+	return true;
+}
+
+bool privileges_are_lost(uint64_t regaining_caps, bool in_every_thread)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	static __thread pid_t
+		covered_by; /* the holder when this thread had already lost something */
+	pid_t holder = atomic_load(&shared->privileges.holder);
+
+	if (holder == NO_HOLDER_NEEDED)
+		return false;
+	if (holder)
+		regaining_caps |= atomic_load(&shared->privileges.permitted);
+	kernel_call4(SYS_capget, (long)&header, (long)data, 0, 0);
+	if (holder && !(regaining_caps & ~caps_of(data, false)))
+		return false;
+	if (!holder || in_every_thread)
+		return true;
+	if (covered_by != holder && (holder == system_thread() || system_thread_is_gone(holder)))
+		return true;
+	covered_by = holder;
+	return false;
+}
+
+void privileges_restart(void)
+{
+	atomic_store(&shared->privileges.holder, 0);
 }
 
 void privileges_forget(void)
 {
-	atomic_store(&shared->privileges.holder, 0);
-	atomic_store(&shared->privileges.looked, 0);
+	privileges_restart();
 	for (size_t i = 0; i < CHECKERS_MAX; i++)
-		atomic_store(&shared->privileges.checkers[i], 0);
+		atomic_store(&shared->privileges.checkers[i].tid, 0);
 }

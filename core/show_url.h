@@ -1,13 +1,11 @@
-/* URLs in lines that people read. */
+/* URLs for logs and status output, without secrets. */
 #ifndef CORE_SHOW_URL_H
 #define CORE_SHOW_URL_H
 
-#include <stddef.h>
-
 #define SHOW_URL_SIZE 256
 
-/* Copy TEXT, a URL or what was meant to be one, into OUT without what may be secret in it: the user's
- * name and password, the query and the fragment. Cut where it is too long. Returns OUT. */
+/* Copy TEXT, a valid or invalid URL, to OUT without parts that may be secret: user name, password, query and
+ * fragment. A longer text is truncated. Returns OUT. */
 const char *show_url(char out[SHOW_URL_SIZE], const char *text);
 
 #endif

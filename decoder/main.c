@@ -1,4 +1,5 @@
-/* asprof-agent: the table of its commands, and the dispatch by it. */
+/* asprof-agent: table of its commands, dispatch and help. */
+#include "core/text/edit_distance.h"
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
 #include "decoder/output/message.h"
@@ -11,11 +12,13 @@
 
 #define PROGRAM "asprof-agent"
 
+static const struct command_option *const no_options[] = { NULL };
+
 static const struct command commands[] = {
 	{ .name = "run",
 	  .function = cmd_run,
 	  .arguments = "[OPTION...] -- COMMAND...",
-	  .help = "Run COMMAND with the profiler in it.",
+	  .help = "Run COMMAND with the profiler.",
 	  .example = PROGRAM " run -o profiles --cpu 10ms -- ./service --port 8080",
 	  .options = run_options,
 	  .own = 1 },
@@ -29,46 +32,40 @@ static const struct command commands[] = {
 	{ .name = "doctor",
 	  .function = cmd_doctor,
 	  .arguments = "[-- COMMAND | PID]",
-	  .help = "What would keep profiles from coming (then the status is 1), and how to mend "
-		  "it.",
+	  .help = "Find what prevents profiles (then the status is 1), and how to correct it.",
 	  .example = PROGRAM " doctor -- ./service",
-	  .options = doctor_options,
-	  .own = 0 },
+	  .options = no_options },
 	{ .name = "ps",
 	  .function = cmd_ps,
 	  .arguments = "",
-	  .help = "The profiled processes of this machine.",
+	  .help = "List the profiled processes of this machine.",
 	  .example = PROGRAM " ps",
-	  .options = ps_options,
-	  .own = 1 },
+	  .options = no_options },
 	{ .name = "status",
 	  .function = cmd_status,
 	  .arguments = "PID [--json]",
-	  .help = "How the profiler in a running process is.",
+	  .help = "Show the profiler's state in a running process.",
 	  .example = PROGRAM " status 1234",
 	  .options = status_options,
 	  .own = 1 },
 	{ .name = "start",
-	  .function = cmd_start,
+	  .function = cmd_control,
 	  .arguments = "PID",
-	  .help = "Have a running process profiled again, which was stopped.",
+	  .help = "Resume profiling of a running process.",
 	  .example = PROGRAM " start 1234",
-	  .options = order_options,
-	  .own = 0 },
+	  .options = no_options },
 	{ .name = "stop",
-	  .function = cmd_stop,
+	  .function = cmd_control,
 	  .arguments = "PID",
-	  .help = "Have a running process profiled no more, until it is started.",
+	  .help = "Pause profiling of a running process.",
 	  .example = PROGRAM " stop 1234",
-	  .options = order_options,
-	  .own = 0 },
+	  .options = no_options },
 	{ .name = "flush",
-	  .function = cmd_flush,
+	  .function = cmd_control,
 	  .arguments = "PID",
-	  .help = "Have a running process report now.",
+	  .help = "Make a running process report now.",
 	  .example = PROGRAM " flush 1234",
-	  .options = order_options,
-	  .own = 0 },
+	  .options = no_options },
 	{ .name = "set",
 	  .function = cmd_set,
 	  .arguments = "PID KEY=VALUE...",
@@ -79,109 +76,109 @@ static const struct command commands[] = {
 	{ .name = "heap",
 	  .function = cmd_heap,
 	  .arguments = "PID [top|collapsed|flamegraph|pprof [OPTION...]]",
-	  .help = "The native memory that a running process holds now.",
+	  .help = "Show the native memory that a running process holds now.",
 	  .example = PROGRAM " heap 1234 flamegraph -o heap.html",
-	  .options = take_options,
-	  .own = 0 },
+	  .options = no_options },
 	{ .name = "profile",
 	  .function = cmd_profile,
 	  .arguments = "PID [-t TIME] [--wall] [top|pprof|... [OPTION...]]",
-	  .help = "What a running process does in the next seconds.",
+	  .help = "Profile a running process for some seconds.",
 	  .example = PROGRAM " profile 1234 -t 30s flamegraph -o cpu.html",
 	  .options = profile_options,
 	  .own = 1 },
 	{ .name = "threads",
 	  .function = cmd_threads,
 	  .arguments = "PID [top|collapsed|flamegraph|pprof [OPTION...]]",
-	  .help = "One stack of each thread of a running process, now.",
+	  .help = "Show one stack of each thread of a running process.",
 	  .example = PROGRAM " threads 1234",
-	  .options = take_options,
-	  .own = 0 },
+	  .options = no_options },
 	{ .name = "pull",
 	  .function = cmd_pull,
 	  .arguments = "s3://BUCKET/PREFIX... [-o DIR]",
-	  .help = "Bring uploaded reports here, those that are not here yet.",
+	  .help = "Download uploaded reports that are not in DIR yet.",
 	  .example = PROGRAM " pull --group checkout --from -1h s3://profiles -o profiles",
 	  .options = pull_options,
 	  .own = 1 },
 	{ .name = "summary",
 	  .function = cmd_summary,
 	  .arguments = "FILE...",
-	  .help = "What was recorded: time span, engine, losses, events by type, threads.",
+	  .help = "Show time span, engine, losses, events by type, threads.",
 	  .example = PROGRAM " summary service_1234_2026-11-21T02-10-00Z.jfr",
 	  .options = summary_options,
 	  .own = 1 },
 	{ .name = "top",
 	  .function = cmd_top,
 	  .arguments = "FILE... [--base FILE...]",
-	  .help = "The heaviest functions, by self and total weight; what has changed.",
+	  .help = "Show the heaviest functions, with 95% confidence intervals.",
 	  .example = PROGRAM " top --cpu --thread worker /var/lib/asprof-agent",
 	  .options = top_options,
 	  .own = 1 },
 	{ .name = "collapsed",
 	  .function = cmd_collapsed,
 	  .arguments = "FILE... [-o OUT]",
-	  .help = "Folded stacks, one per line, for other tools.",
+	  .help = "Write folded stacks, one per line, for other tools.",
 	  .example = PROGRAM " collapsed --wall --threads service.jfr -o service.folded",
 	  .options = collapsed_options,
 	  .own = 1 },
 	{ .name = "longpolls",
 	  .function = cmd_longpolls,
 	  .arguments = "FILE [MIN]",
-	  .help = "Long polls and stalls of event loops, with their stacks.",
+	  .help = "Show long polls and stalls of event loops, with their stacks.",
 	  .example = PROGRAM " longpolls service.jfr 500us --stack-depth 10",
 	  .options = longpolls_options,
 	  .own = 1 },
 	{ .name = "nativemem",
 	  .function = cmd_nativemem,
 	  .arguments = "FILE [--type malloc|free]",
-	  .help = "Native allocations or frees, one by one.",
+	  .help = "Show native allocations or frees, one by one.",
 	  .example = PROGRAM " nativemem service.jfr --type malloc --stack-depth 10",
 	  .options = nativemem_options,
 	  .own = 1 },
 	{ .name = "duration",
 	  .function = cmd_duration,
 	  .arguments = "FILE",
-	  .help = "How many seconds were recorded.",
+	  .help = "Print how many seconds were recorded.",
 	  .example = PROGRAM " duration service.jfr",
-	  .options = duration_options,
-	  .own = 0 },
+	  .options = duration_options },
 	{ .name = "pprof",
 	  .function = cmd_pprof,
 	  .arguments = "FILE... [-o OUT]",
-	  .help = "A gzipped profile.proto, for go tool pprof.",
+	  .help = "Write a gzipped profile.proto, for go tool pprof.",
 	  .example = PROGRAM " pprof --symbols /usr/lib/debug service.jfr -o service.pb.gz",
 	  .options = pprof_options,
 	  .own = 1 },
 	{ .name = "leaks",
 	  .function = cmd_leaks,
 	  .arguments = "FILE...",
-	  .help = "What was allocated and never freed, over all the files, by stack.",
+	  .help = "Show what each process had not freed at the end, by stack.",
 	  .example = PROGRAM " leaks --min-age 30s /var/lib/asprof-agent",
 	  .options = leaks_options,
 	  .own = 1 },
 	{ .name = "lifetimes",
 	  .function = cmd_lifetimes,
 	  .arguments = "FILE...",
-	  .help = "How long allocations lived, by stack, and which were freed at once.",
+	  .help = "Show how long allocations lived, by stack.",
 	  .example = PROGRAM " lifetimes -n 5 service.jfr",
 	  .options = lifetimes_options,
 	  .own = 1 },
 	{ .name = "recover",
 	  .function = cmd_recover,
 	  .arguments = "DIR... [-o OUT] [--dry-run]",
-	  .help = "Make profiles of what killed processes left in the spool DIR.",
+	  .help = "Make profiles from what killed processes left in a spool.",
 	  .example = PROGRAM " recover /var/spool/service -o profiles",
 	  .options = recover_options,
 	  .own = 1 },
 	{ .name = "flamegraph",
 	  .function = cmd_flamegraph,
 	  .arguments = "FILE... [-o OUT] [--base FILE...]",
-	  .help = "A flame graph, as one HTML page that needs no other file.",
+	  .help = "Write a flame graph, as one self-contained HTML page.",
 	  .example = PROGRAM " flamegraph --cpu new.jfr --base old.jfr -o diff.html",
 	  .options = flamegraph_options,
 	  .own = 1 },
 };
+
+/* Number of changed, added, removed or exchanged letters in a mistyped command. */
+#define SUGGESTION_EDITS 2
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -193,12 +190,29 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+/* Return the command whose name is closest to NAME, at most SUGGESTION_EDITS changes away, or NULL. */
+static const struct command *find_similar_command(const char *name)
+{
+	const struct command *best = NULL;
+	size_t least = SUGGESTION_EDITS + 1;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		size_t edits = edit_distance(name, commands[i].name);
+
+		if (edits < least && edits < strlen(commands[i].name)) {
+			best = &commands[i];
+			least = edits;
+		}
+	}
+	return best;
+}
+
 static void print_commands(FILE *out)
 {
 	fputs("Usage: " PROGRAM " COMMAND [ARGUMENTS]\n\n", out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
-	fputs("\n" PROGRAM " COMMAND --help tells more of one command.\n", out);
+	fputs("\n" PROGRAM " COMMAND --help describes one command.\n", out);
 }
 
 #define HELP_COLUMN 26
@@ -226,7 +240,7 @@ static int print_help(const struct command *command)
 		puts("\nFILE is a .jfr, .jfr.gz or .zip, a directory of them, s3://BUCKET/PREFIX, "
 		     "or\n- for "
 		     "standard input.");
-	/* scripts/docs goes by the second heading: what is shared it describes once. */
+	/* scripts/docs recognizes the second heading: it describes shared switches once. */
 	for (const struct command_option *const *table = command->options; *table; table++) {
 		if (!(*table)->name)
 			continue;
@@ -240,7 +254,7 @@ static int print_help(const struct command *command)
 	return COMMAND_OK;
 }
 
-/* For the completion scripts: the words that may follow, one a line. */
+/* Print the words for shell completion, one per line. */
 static int print_words(const char *name)
 {
 	const struct command *command = name ? find_command(name) : NULL;
@@ -265,7 +279,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	if (status == COMMAND_HELP)
 		return print_help(command);
 	if (status == COMMAND_USAGE)
-		say("%s --help tells the usage", command->name);
+		message_print("%s --help shows the usage", command->name);
 	return status;
 }
 
@@ -290,27 +304,32 @@ static int main_dispatch(int argc, char **argv)
 	command = find_command(name);
 	if (command)
 		return run_command(command, argc - 1, argv + 1);
+	command = find_similar_command(name);
+	if (*name && command) {
+		message_print("no command '%s'; did you mean `%s`?", name, command->name);
+		return COMMAND_USAGE;
+	}
 	if (*name)
-		say("no command '%s'", name);
+		message_print("no command '%s'", name);
 	print_commands(stderr);
 	return COMMAND_USAGE;
 }
 
-/* What a full disk cut short must not pass for the whole. */
+/* Flush standard output, to report a full disk. */
 static int flush_output(int status)
 {
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
-	if (errno != EPIPE) /* then nobody reads any more: nothing to complain of */
-		say("standard output: %s",
-		    errno ? strerror(errno) : "not all of it could be written");
+	if (errno != EPIPE) /* EPIPE: the reader has closed the pipe on purpose */
+		message_print("standard output: %s",
+			      errno ? strerror(errno) : "not all of it could be written");
 	return COMMAND_FAILED;
 }
 
 int main(int argc, char **argv)
 {
-	/* Else glibc keeps tables that were outgrown, for others that are as large. */
+	/* Otherwise glibc retains outgrown tables of any size for reuse. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	crash_guard_enable();
 	return flush_output(main_dispatch(argc, argv));

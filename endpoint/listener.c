@@ -1,4 +1,4 @@
-/* The socket that the live endpoint listens at. */
+/* Listening socket of the live endpoint. */
 #include "endpoint/listener.h"
 
 #include <arpa/inet.h>
@@ -29,31 +29,27 @@
 #define LIVE_NAME "live"
 #define SUFFIX    ".sock"
 
-/* Peers that wait to be accepted. */
+/* Maximum number of connections that wait for accept4(). */
 #define BACKLOG 128
 
-/* A socket that is bound does not listen yet for a moment. */
+/* Minimum age of a socket that is removed: between bind(2) and listen(2) a socket looks dead. */
 #define SWEEP_AGE_SECONDS 10
 
-/* Entries of the directory that are looked at. */
+/* Maximum number of inspected directory entries. */
 #define SWEEP_MAX 10000
 
-static struct {
-	uid_t user;
-	char *runtime; /* NULL: none */
-} captured;
+static char *runtime_dir; /* $XDG_RUNTIME_DIR; NULL: not set or relative */
 
 void listener_capture(char *const *environment)
 {
 	static const char name[] = "XDG_RUNTIME_DIR=";
 
-	captured.user = geteuid();
-	free(captured.runtime);
-	captured.runtime = NULL;
+	free(runtime_dir);
+	runtime_dir = NULL;
 	for (; *environment; environment++)
 		if (!strncmp(*environment, name, strlen(name)) &&
 		    (*environment)[strlen(name)] == '/') {
-			captured.runtime = strdup(*environment + strlen(name));
+			runtime_dir = strdup(*environment + strlen(name));
 			return;
 		}
 }
@@ -67,7 +63,7 @@ static int socket_address_set(struct sockaddr_un *address, const char *path)
 	return 0;
 }
 
-/* Nobody listens there any more. */
+/* True if the process that listened at PATH has ended. */
 static bool socket_is_dead(const char *path)
 {
 	struct sockaddr_un address;
@@ -84,7 +80,7 @@ static bool socket_is_dead(const char *path)
 	return dead;
 }
 
-/* "1234-0123456789abcdef.sock" */
+/* True for the name of an `auto` socket, such as "1234-0123456789abcdef.sock". */
 static bool socket_name_is_auto(const char *name)
 {
 	size_t pid = strspn(name, "0123456789"), rest;
@@ -95,10 +91,12 @@ static bool socket_name_is_auto(const char *name)
 	return rest == 16 && !strcmp(name + pid + 1 + rest, SUFFIX);
 }
 
-/* A process of its number is there, so it is not asked: else each that begins would disturb all that there are. (Its
- * number may be another's by now; then the socket stays for as long as that one lives.) One of this process's own
- * number is of another pid namespace, or of one that was here before. Nothing is looked for in /proc: of a process that
- * just ends that takes away what stands there, while its parent does, and spins. */
+/* True if a process has the id in NAME. Such a socket is not tried: otherwise each new process would disturb all
+ * running ones. If the id was reused, the socket stays as long as the new process. A socket with this process's own
+ * id belongs to another pid namespace or to an earlier process.
+ *
+ * /proc is not read for this. A lookup there of a process that is ending drops its entries, while its parent drops
+ * them too, and spins. */
 static bool socket_owner_may_live(const char *name)
 {
 	int pid = atoi(name);
@@ -106,21 +104,19 @@ static bool socket_owner_may_live(const char *name)
 	return pid != getpid() && kernel_call4(SYS_tgkill, pid, pid, 0, 0) != -ESRCH;
 }
 
+/* Remove the sockets of dead processes from the directory DIR, whose path is PATH. */
 static void dead_sockets_remove(int dir, const char *path)
 {
 	time_t now = (time_t)(clock_realtime_ns() / 1000000000u);
-	int copy = fcntl(dir, F_DUPFD_CLOEXEC, 0), looked = 0;
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	int err, inspected = 0;
+	DIR *listing = dir_list(dir, &err);
 	struct dirent *entry;
 	char file[PATH_MAX];
 	struct stat st;
 
-	if (!entries) {
-		if (copy >= 0)
-			close(copy);
+	if (!listing)
 		return;
-	}
-	while ((entry = readdir(entries)) && looked++ < SWEEP_MAX) {
+	while ((entry = readdir(listing)) && inspected++ < SWEEP_MAX) {
 		if (!socket_name_is_auto(entry->d_name) || socket_owner_may_live(entry->d_name) ||
 		    (size_t)snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) >=
 			    sizeof(file) ||
@@ -130,10 +126,10 @@ static void dead_sockets_remove(int dir, const char *path)
 		if (socket_is_dead(file))
 			unlinkat(dir, entry->d_name, 0);
 	}
-	closedir(entries);
+	closedir(listing);
 }
 
-/* Returns the socket, bound and listening at PATH, or -errno. */
+/* Create a Unix socket that listens at PATH. Returns its descriptor, or -errno. */
 static int unix_socket_listen(const char *path)
 {
 	struct sockaddr_un address;
@@ -144,9 +140,11 @@ static int unix_socket_listen(const char *path)
 	fd = fd_raise(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return fd;
-	err = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	/* Linux gives the path the mode of the socket (net/unix/af_unix.c, unix_bind_bsd). A chmod(2) of the path could
+	 * change another file that replaced the socket. */
+	err = fchmod(fd, 0600) || bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno
+											 : 0;
 	if (!err) {
-		chmod(path, 0600);
 		err = listen(fd, BACKLOG) ? -errno : 0;
 		if (err)
 			unlink(path);
@@ -157,7 +155,7 @@ static int unix_socket_listen(const char *path)
 	return err;
 }
 
-/* In PATH, whose descriptor is DIR, which is closed. */
+/* Listen in the directory PATH, whose descriptor is DIR. Closes DIR. */
 static int auto_socket_listen(struct listener *listener, int dir, const char *path)
 {
 	uint64_t number;
@@ -165,7 +163,7 @@ static int auto_socket_listen(struct listener *listener, int dir, const char *pa
 
 	dead_sockets_remove(dir, path);
 	close(dir);
-	/* Processes of other pid namespaces may have this number, too. */
+	/* A process in another pid namespace may have the same id. */
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
 		number = random_below(UINT64_MAX) ^ clock_realtime_ns();
 	length = snprintf(listener->path, sizeof(listener->path), "%s/%d-%016llx" SUFFIX, path,
@@ -176,7 +174,7 @@ static int auto_socket_listen(struct listener *listener, int dir, const char *pa
 	return listener->fd < 0 ? listener->fd : 0;
 }
 
-/* PARENT/NAME, of this user's own. */
+/* Listen in the private directory PARENT/NAME; create it if it is missing. */
 static int listen_in_subdirectory(struct listener *listener, const char *parent, const char *name)
 {
 	char path[PATH_MAX];
@@ -201,7 +199,8 @@ static int listen_in_private_place(struct listener *listener)
 	return err;
 }
 
-/* One that was left to a user who became another is not this one's. */
+/* True if PATH is a directory of the effective user. A program that changed its user may still have the
+ * $XDG_RUNTIME_DIR of its former user. */
 static bool directory_is_own(const char *path)
 {
 	struct stat st;
@@ -213,8 +212,8 @@ static int listen_auto(struct listener *listener)
 {
 	int err = listen_in_subdirectory(listener, RUN_DIR, OWN_NAME);
 
-	if (err && captured.runtime && directory_is_own(captured.runtime))
-		err = listen_in_subdirectory(listener, captured.runtime, OWN_NAME);
+	if (err && runtime_dir && directory_is_own(runtime_dir))
+		err = listen_in_subdirectory(listener, runtime_dir, OWN_NAME);
 	return err ? listen_in_private_place(listener) : 0;
 }
 
@@ -232,7 +231,7 @@ static int listen_at_path(struct listener *listener, const char *path)
 	return listener->fd < 0 ? listener->fd : 0;
 }
 
-/* TEXT is one that check_listen() accepts. */
+/* Parse TEXT, "HOST:PORT", which check_listen() has accepted. Returns the length of ADDRESS, or 0. */
 static socklen_t tcp_address_parse(const char *text, struct sockaddr_storage *address)
 {
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;

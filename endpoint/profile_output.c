@@ -1,4 +1,4 @@
-/* From a recording that was taken to what was asked for. */
+/* Conversion of a captured recording. */
 #include "endpoint/profile_output.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 #include "profile/flamegraph/flamegraph_write.h"
 #include "profile/pprof/pprof_write.h"
 
-static void query_set_time(struct query *query, const struct profile_wish *wish)
+static void query_set_time(struct query *query, const struct profile_options *options)
 {
-	if (wish->retained)
+	if (options->is_retained)
 		return;
-	query->from = (struct moment){ .kind = MOMENT_ABSOLUTE, .ns = wish->from_ns };
-	query->to = (struct moment){ .kind = MOMENT_ABSOLUTE, .ns = wish->to_ns };
+	query->from = (struct moment){ .kind = MOMENT_ABSOLUTE, .ns = options->from_ns };
+	query->to = (struct moment){ .kind = MOMENT_ABSOLUTE, .ns = options->to_ns };
 }
 
-/* Of what the table says both metrics come. */
+/* Remove samples of other metrics: retained_read() adds samples of both memory metrics. */
 static void profile_filter_metric(struct profile *profile, enum metric metric)
 {
 	uint32_t kept = 0;
@@ -36,23 +36,23 @@ static void profile_filter_metric(struct profile *profile, enum metric metric)
 	profile->count = kept;
 }
 
-static int command_read_profile(struct profile *profile, struct memory_feed *feed,
-				const struct profile_wish *wish)
+static int recording_read(struct profile *profile, struct memory_feed *feed,
+			  const struct profile_options *options)
 {
 	struct query query = QUERY_INIT;
 	int err;
 
 	query.jobs = 1;
-	query.places = wish->form == PROFILE_PPROF;
+	query.places = options->format == PROFILE_PPROF;
 	query.lines = query.places;
 	query.contexts = query.places;
-	query.newest = wish->threads;
-	query_set_time(&query, wish);
-	if (!wish->retained)
-		return profile_read(profile, &query, &feed->feed, metric_mask(wish->metric));
+	query.newest = options->is_per_thread;
+	query_set_time(&query, options);
+	if (!options->is_retained)
+		return profile_read(profile, &query, &feed->feed, metric_mask(options->metric));
 	err = retained_read(profile, &query, &feed->feed);
-	if (wish->form == PROFILE_TEXT)
-		profile_filter_metric(profile, wish->metric);
+	if (options->format == PROFILE_TEXT)
+		profile_filter_metric(profile, options->metric);
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -82,13 +82,13 @@ static int compare_weights(const void *a, const void *b)
 }
 
 static void text_write_stack(FILE *file, const struct profile *p, const struct sample *s,
-			     bool threads)
+			     bool is_per_thread)
 {
 	const uint32_t *frames = intern_key(&p->stacks, s->stack);
 	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
 	char name[256];
 
-	if (threads) {
+	if (is_per_thread) {
 		profile_thread_name(p, s->thread, name, sizeof(name));
 		fprintf(file, "%s\n", name);
 		for (uint32_t i = 0; i < depth; i++)
@@ -101,7 +101,7 @@ static void text_write_stack(FILE *file, const struct profile *p, const struct s
 	fprintf(file, "%s %.0f\n", depth ? "" : "[no stack]", sample_weight(s));
 }
 
-static int text_write(FILE *file, const struct profile *p, bool threads)
+static int text_write(FILE *file, const struct profile *p, bool is_per_thread)
 {
 	const struct sample **list = calloc(p->count + 1, sizeof(*list));
 
@@ -110,18 +110,18 @@ static int text_write(FILE *file, const struct profile *p, bool threads)
 	for (uint32_t i = 0; i < p->count; i++)
 		list[i] = &p->samples[i];
 	qsort(list, p->count, sizeof(*list), compare_weights);
-	for (uint32_t i = 0; i < p->count; i++)
-		text_write_stack(file, p, list[i], threads);
+	for (uint32_t i = 0; i < p->count && !ferror(file); i++)
+		text_write_stack(file, p, list[i], is_per_thread);
 	free(list);
 	return 0;
 }
 
-static int flamegraph_output_write(FILE *file, struct profile *profile, enum metric wanted)
+static int flamegraph_output_write(FILE *file, struct profile *profile, enum metric metric)
 {
 	struct tree tree = { 0 };
 	struct flamegraph graph = { .profile = profile,
 				    .tree = &tree,
-				    .metric = profile_choose_metric(profile, wanted),
+				    .metric = profile_choose_metric(profile, metric),
 				    .title = "asprof-agent" };
 	int err;
 
@@ -135,25 +135,27 @@ static int flamegraph_output_write(FILE *file, struct profile *profile, enum met
 }
 
 static int profile_write_format(FILE *file, struct profile *profile, struct memory_feed *feed,
-				const struct profile_wish *wish)
+				const struct profile_options *options)
 {
-	if (wish->form == PROFILE_TEXT)
-		return text_write(file, profile, wish->threads);
-	if (wish->form == PROFILE_FLAMEGRAPH)
-		return flamegraph_output_write(file, profile, wish->metric);
+	if (options->format == PROFILE_TEXT)
+		return text_write(file, profile, options->is_per_thread);
+	if (options->format == PROFILE_FLAMEGRAPH)
+		return flamegraph_output_write(file, profile, options->metric);
 	return pprof_output_write(file, profile, feed);
 }
 
-/* Readers refuse a profile that says of nothing what it would be of, and Parca breaks down over one without a period. */
-static void profile_add_empty_metrics(struct profile *profile, const struct profile_wish *wish)
+/* Add a sample of weight 0 for each metric of an empty profile, and set its periods. Readers reject a profile without
+ * sample types, and Parca crashes on one without a period. */
+static void profile_add_empty_metrics(struct profile *profile,
+				      const struct profile_options *options)
 {
-	profile_update_periods(profile, &wish->configured);
-	profile_add(profile, 0, 0, wish->metric, 0, 0);
-	if (wish->retained)
+	profile_update_periods(profile, &options->configured);
+	profile_add(profile, 0, 0, options->metric, 0, 0);
+	if (options->is_retained)
 		profile_add(profile, 0, 0, METRIC_LIVE, 0, 0);
 }
 
-/* Whether one of P's samples from I on is THREAD's. */
+/* True if a sample of P from index I on is from THREAD. */
 static bool profile_has_thread(const struct profile *p, uint32_t i, uint32_t thread)
 {
 	while (i < p->count && p->samples[i].thread != thread)
@@ -161,7 +163,7 @@ static bool profile_has_thread(const struct profile *p, uint32_t i, uint32_t thr
 	return i < p->count;
 }
 
-/* Of each thread its newest sample, which is in the last chunk that has one; each counts as one. */
+/* Keep only the last sample of each thread, which is the newest one, and count it once. */
 static void profile_keep_newest(struct profile *p)
 {
 	uint32_t kept = 0;
@@ -178,38 +180,52 @@ static void profile_keep_newest(struct profile *p)
 	p->count = kept;
 }
 
+/* A stream into a bounded buffer: a short recording may expand to a long text. */
+struct buf_stream {
+	struct buf *out;
+	int err;
+};
+
+static ssize_t buf_stream_write(void *cookie, const char *data, size_t length)
+{
+	struct buf_stream *stream = cookie;
+
+	if (!stream->err)
+		stream->err = buf_append(stream->out, data, length);
+	return stream->err ? 0 : (ssize_t)length;
+}
+
 static int profile_convert(struct buf *out, struct memory_feed *feed,
-			   const struct profile_wish *wish)
+			   const struct profile_options *options)
 {
 	struct profile profile = PROFILE_INIT;
-	char *text = NULL;
-	size_t length = 0;
-	FILE *file = open_memstream(&text, &length);
+	struct buf_stream stream = { .out = out };
+	FILE *file =
+		fopencookie(&stream, "w", (cookie_io_functions_t){ .write = buf_stream_write });
 	bool empty;
 	int err = -ENOMEM;
 
 	if (!file)
 		return err;
-	err = command_read_profile(&profile, feed, wish);
-	if (!err && wish->threads)
+	err = recording_read(&profile, feed, options);
+	if (!err && options->is_per_thread)
 		profile_keep_newest(&profile);
 	empty = !profile.count;
-	if (!err && empty && wish->form == PROFILE_PPROF)
-		profile_add_empty_metrics(&profile, wish);
+	if (!err && empty && options->format == PROFILE_PPROF)
+		profile_add_empty_metrics(&profile, options);
 	if (!err)
-		err = profile_write_format(file, &profile, feed, wish);
+		err = profile_write_format(file, &profile, feed, options);
 	if (fclose(file) && !err)
 		err = -ENOMEM;
-	if (!err)
-		err = buf_append(out, text, length);
+	if (stream.err)
+		err = stream.err;
 	if (!err && empty)
 		err = -ENODATA;
-	free(text);
 	profile_free(&profile);
 	return err;
 }
 
-int profile_output_write(struct buf *out, int fd, const struct profile_wish *wish)
+int profile_output_write(struct buf *out, int fd, const struct profile_options *options)
 {
 	struct memory_feed feed;
 	struct stat st;
@@ -223,11 +239,11 @@ int profile_output_write(struct buf *out, int fd, const struct profile_wish *wis
 		if (data == MAP_FAILED)
 			return -errno;
 	}
-	if (wish->form == PROFILE_RAW) {
+	if (options->format == PROFILE_RAW) {
 		err = buf_append(out, data, (size_t)st.st_size);
 	} else {
 		memory_feed_init(&feed, data, (uint64_t)st.st_size);
-		err = profile_convert(out, &feed, wish);
+		err = profile_convert(out, &feed, options);
 	}
 	if (data)
 		munmap(data, (size_t)st.st_size);

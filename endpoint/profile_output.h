@@ -1,4 +1,4 @@
-/* From a recording that was taken to what was asked for. */
+/* Conversion of a captured recording to the format of a response. */
 #ifndef ENDPOINT_PROFILE_OUTPUT_H
 #define ENDPOINT_PROFILE_OUTPUT_H
 
@@ -11,22 +11,22 @@
 
 enum profile_format {
 	PROFILE_PPROF,      /* gzipped profile.proto */
-	PROFILE_TEXT,       /* folded stacks, the heaviest first */
+	PROFILE_TEXT,       /* folded stacks, sorted by weight */
 	PROFILE_RAW,        /* the recording itself */
-	PROFILE_FLAMEGRAPH, /* a page of HTML */
+	PROFILE_FLAMEGRAPH, /* an HTML page */
 };
 
-struct profile_wish {
-	enum profile_format form;
-	enum metric metric; /* METRIC_ANY: that of CPU time, or what there is */
-	bool retained;      /* of METRIC_LIVE and METRIC_MALLOC: what the sampler's table says */
-	bool threads;       /* one stack for each thread, by name */
-	int64_t from_ns, to_ns;     /* samples of that time alone, since 1970 */
-	struct settings configured; /* for one without a sample */
+struct profile_options {
+	enum profile_format format;
+	enum metric metric;     /* METRIC_ANY: CPU time if it was sampled, else another metric */
+	bool is_retained;       /* for METRIC_LIVE and METRIC_MALLOC: from the sampler's table */
+	bool is_per_thread;     /* the newest stack of each thread, by thread name */
+	int64_t from_ns, to_ns; /* time range of the samples, since 1970 */
+	struct settings configured; /* intervals for a profile without samples */
 };
 
-/* Append what WISH says of the recording in FD, a file, to OUT. Returns 0; -ENODATA where there is no such
- * sample, with an empty profile in OUT; or another -errno. */
-int profile_output_write(struct buf *out, int fd, const struct profile_wish *wish);
+/* Append the recording in the file FD to OUT in the format of OPTIONS. Returns 0, -ENODATA when no sample matches (OUT
+ * has an empty profile then), or another -errno. */
+int profile_output_write(struct buf *out, int fd, const struct profile_options *options);
 
 #endif

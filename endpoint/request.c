@@ -1,12 +1,29 @@
-/* One HTTP request, read by llhttp. */
+/* One HTTP request, parsed by llhttp. */
 #include "endpoint/request.h"
 
 #include <errno.h>
 #include <llhttp.h>
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-_Static_assert(sizeof(llhttp_t) <= REQUEST_PARSER_SIZE, "room for the parser");
+_Static_assert(sizeof(llhttp_t) <= REQUEST_PARSER_SIZE, "REQUEST_PARSER_SIZE is too small");
+
+/* Headers that the endpoint uses. Some identify the client or delimit the request. If such a header appears twice,
+ * a proxy may use the first value and this server the last; so it may appear once only. */
+static const struct header {
+	const char *name;
+	bool is_unique;
+	size_t value; /* offset of the stored value; 0: not stored */
+} headers[] = {
+	{ "Accept", false, offsetof(struct request, accept) },
+	{ "Authorization", true, offsetof(struct request, authorization) },
+	{ "Content-Length", true, 0 },
+	{ "Host", true, offsetof(struct request, host) },
+	{ "Origin", true, 0 },
+	{ "Sec-Fetch-Site", true, offsetof(struct request, fetch_site) },
+	{ "Transfer-Encoding", true, 0 },
+};
 
 static llhttp_t *request_parser(struct request *r)
 {
@@ -18,72 +35,81 @@ static struct request *parser_request(llhttp_t *parser)
 	return parser->data;
 }
 
-static int too_large(struct request *r)
+static int request_set_too_large(struct request *r)
 {
-	r->too_large = true;
+	r->is_too_large = true;
 	return HPE_USER;
 }
 
-static int on_url(llhttp_t *parser, const char *at, size_t length)
+static int on_target(llhttp_t *parser, const char *at, size_t length)
 {
 	struct request *r = parser_request(parser);
 
 	if (length > REQUEST_TARGET_MAX - r->target_length)
-		return too_large(r);
+		return request_set_too_large(r);
 	memcpy(r->target + r->target_length, at, length);
 	r->target_length += length;
 	return 0;
 }
 
-/* A name that is cut is none of those that are looked at. */
+/* A truncated name matches no header of the table. */
 static int on_header_name(llhttp_t *parser, const char *at, size_t length)
 {
 	struct request *r = parser_request(parser);
 	size_t room = sizeof(r->name) - 1 - r->name_length;
-	size_t taken = length < room ? length : room;
+	size_t copied = length < room ? length : room;
 
-	memcpy(r->name + r->name_length, at, taken);
-	r->name_length += taken;
+	memcpy(r->name + r->name_length, at, copied);
+	r->name_length += copied;
 	return 0;
 }
 
 static int on_header_name_complete(llhttp_t *parser)
 {
 	struct request *r = parser_request(parser);
+	const struct header *header = headers,
+			    *end = headers + sizeof(headers) / sizeof(headers[0]);
+	unsigned bit;
 
 	r->name[r->name_length] = '\0';
 	r->name_length = 0;
 	r->value_length = 0;
 	r->value = NULL;
-	if (!strcasecmp(r->name, "Authorization"))
-		r->value = r->authorization;
-	else if (!strcasecmp(r->name, "Host"))
-		r->value = r->host;
-	else if (!strcasecmp(r->name, "Accept"))
-		r->value = r->accept;
-	else if (!strcasecmp(r->name, "Origin"))
-		r->from_page = true;
-	if (r->value)
+	while (header < end && strcasecmp(r->name, header->name))
+		header++;
+	if (header == end)
+		return 0;
+	bit = 1u << (header - headers);
+	if (header->is_unique && r->headers_seen & bit) {
+		r->has_duplicate_header = true;
+		return HPE_USER;
+	}
+	r->headers_seen |= bit;
+	r->has_origin = r->has_origin || !strcmp(header->name, "Origin");
+	r->has_fetch_site = r->has_fetch_site || !strcmp(header->name, "Sec-Fetch-Site");
+	if (header->value) {
+		r->value = (char *)r + header->value;
 		memset(r->value, 0, REQUEST_VALUE_MAX + 1);
+	}
 	return 0;
 }
 
-/* What is cut of Accept does no harm, and a token that is cut is a wrong one. */
-static int on_value(llhttp_t *parser, const char *at, size_t length)
+/* Truncation is harmless for Accept, and a truncated token does not match. */
+static int on_header_value(llhttp_t *parser, const char *at, size_t length)
 {
 	struct request *r = parser_request(parser);
 	size_t room = REQUEST_VALUE_MAX - r->value_length;
-	size_t taken = length < room ? length : room;
+	size_t copied = length < room ? length : room;
 
 	if (!r->value)
 		return 0;
-	memcpy(r->value + r->value_length, at, taken);
-	r->value_length += taken;
+	memcpy(r->value + r->value_length, at, copied);
+	r->value_length += copied;
 	return 0;
 }
 
-/* White space behind it is none of it. */
-static int on_value_complete(llhttp_t *parser)
+/* Remove trailing white space. */
+static int on_header_value_complete(llhttp_t *parser)
 {
 	struct request *r = parser_request(parser);
 
@@ -97,7 +123,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t length)
 	struct request *r = parser_request(parser);
 
 	if (length > REQUEST_BODY_MAX - r->body_length)
-		return too_large(r);
+		return request_set_too_large(r);
 	memcpy(r->body + r->body_length, at, length);
 	r->body_length += length;
 	return 0;
@@ -131,11 +157,11 @@ static int on_request_complete(llhttp_t *parser)
 }
 
 static const llhttp_settings_t settings = {
-	.on_url = on_url,
+	.on_url = on_target,
 	.on_header_field = on_header_name,
 	.on_header_field_complete = on_header_name_complete,
-	.on_header_value = on_value,
-	.on_header_value_complete = on_value_complete,
+	.on_header_value = on_header_value,
+	.on_header_value_complete = on_header_value_complete,
 	.on_body = on_body,
 	.on_message_complete = on_request_complete,
 };
@@ -153,9 +179,11 @@ int request_parse(struct request *request, const char *data, size_t length)
 	if (length > REQUEST_MAX - request->length)
 		return -EFBIG;
 	request->length += length;
-	/* (What asks for another protocol pauses as well, and is not given one.) */
+	/* (A request to upgrade the protocol also pauses; the upgrade is ignored.) */
 	if (llhttp_execute(request_parser(request), data, length) && !request->complete)
-		return request->too_large ? -EFBIG : -EBADMSG;
+		return request->is_too_large           ? -EFBIG
+		       : request->has_duplicate_header ? -EEXIST
+						       : -EBADMSG;
 	return request->complete;
 }
 
@@ -167,7 +195,7 @@ static int hex_digit_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* From TEXT up to END; no NUL may come of it. */
+/* Decode the escapes of TEXT up to END. An escaped NUL is an error. */
 static int field_decode(const char *text, const char *end, char *out, size_t size)
 {
 	size_t length = 0;

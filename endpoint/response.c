@@ -1,8 +1,9 @@
-/* What is answered to a request. */
+/* One HTTP response. */
 #include "endpoint/response.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
 	int status;
@@ -41,10 +42,16 @@ int response_set_text(struct response *response, int status, const char *format,
 	response->status = status;
 	response->type = TEXT_PLAIN;
 	response->encoding = NULL;
+	response->truncated[0] = '\0';
 	buf_reset(&response->body);
 	buf_printf(&response->body, "%s\n", line);
 	return status;
 }
+
+/* No page of another site may frame or embed a response. The endpoint's HTML loads nothing: scripts and styles are
+ * inline. */
+#define POLICY      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+#define POLICY_HTML POLICY "; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
 int response_write_head(const struct response *response, struct buf *head)
 {
@@ -54,12 +61,18 @@ int response_write_head(const struct response *response, struct buf *head)
 			     "Content-Length: %zu\r\n"
 			     "Connection: close\r\n"
 			     "Cache-Control: no-store\r\n"
-			     "X-Content-Type-Options: nosniff\r\n",
+			     "X-Content-Type-Options: nosniff\r\n"
+			     "X-Frame-Options: DENY\r\n"
+			     "Cross-Origin-Resource-Policy: same-origin\r\n"
+			     "Content-Security-Policy: %s\r\n",
 			     response->status, status_reason(response->status), response->type,
-			     response->body.length);
+			     response->body.length,
+			     strcmp(response->type, TEXT_HTML) ? POLICY : POLICY_HTML);
 
 	if (!err && response->encoding)
 		err = buf_printf(head, "Content-Encoding: %s\r\n", response->encoding);
+	if (!err && response->truncated[0])
+		err = buf_printf(head, "Asprof-Agent-Truncated: %s\r\n", response->truncated);
 	if (!err && response->allow)
 		err = buf_printf(head, "Allow: %s\r\n", response->allow);
 	if (!err && response->status == 401)

@@ -1,17 +1,19 @@
-/* What is answered to a request. */
+/* One HTTP response: status, headers and body. */
 #ifndef ENDPOINT_RESPONSE_H
 #define ENDPOINT_RESPONSE_H
 
 #include "core/buf.h"
 
-/* A profile of a large program, or its recording. */
-#define RESPONSE_MAX ((size_t)128 << 20)
+/* Maximum bytes of a body, such as the recording of a large program. It also limits the sum of all bodies that wait to
+ * be sent. */
+#define RESPONSE_MAX ((size_t)64 << 20)
 
 struct response {
 	int status;
-	const char *type;     /* of the content: a constant */
+	const char *type;     /* Content-Type, a constant */
 	const char *encoding; /* "gzip", or NULL */
-	const char *allow;    /* with 405: the methods that there are */
+	const char *allow;    /* with status 405: the allowed methods; else NULL */
+	char truncated[96];   /* why the recording is shorter than requested; "": it is not */
 	struct buf body;
 };
 
@@ -21,15 +23,16 @@ struct response {
 	}
 
 #define TEXT_PLAIN "text/plain; charset=utf-8"
+#define TEXT_HTML  "text/html; charset=utf-8"
 
-/* Make it STATUS, with one line of TEXT and nothing else. Returns STATUS. */
+/* Set the status, and replace the body by one line of text. Returns STATUS. */
 int response_set_text(struct response *response, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Its head, for HTTP/1.1, in HEAD, a buffer with some KiB of room. Returns 0 or -errno. */
+/* Write the status line and the headers to HEAD, a buffer of a few KiB. Returns 0 or -errno. */
 int response_write_head(const struct response *response, struct buf *head);
 
-/* Append TEXT as a string of JSON, with its quotes. Returns 0 or -errno. */
+/* Append TEXT to BODY as a quoted JSON string. Returns 0 or -errno. */
 int response_append_json(struct buf *body, const char *text);
 
 #endif

@@ -1,41 +1,47 @@
-/* What there is to ask for, and what is answered. */
+/* Routes of the live endpoint. */
 #include "endpoint/routes.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/text/loopback.h"
 #include "core/units.h"
 #include "endpoint/status.h"
 
 #define TEXT_JSON        "application/json"
-#define TEXT_HTML        "text/html; charset=utf-8"
 #define TEXT_METRICS     "text/plain; version=0.0.4; charset=utf-8"
 #define TEXT_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 #define BINARY           "application/octet-stream"
 
 #define DEFAULT_SECONDS 10
 
-/* How long the threads' samples are waited for, at most: those that cannot run are not seen. */
+/* Time limit for the threads' samples: a thread that cannot run is not sampled. */
 #define THREADS_NS       SECONDS(3)
 #define THREADS_CHECK_NS MS(20)
 
-struct page {
+/* Interval of the checks for a full recording. */
+#define FULL_CHECK_NS MS(250)
+
+struct route {
 	const char *path;
 	bool is_post;
-	uint64_t (*answer)(struct visit *visit, const struct page *page,
+	uint64_t (*handle)(struct exchange *exchange, const struct route *route,
 			   const struct request *request, struct response *response);
 	const char *help;
-	enum live_request question; /* of a POST */
-	enum metric metric;         /* of a profile */
+	enum live_request request; /* for a POST */
+	enum metric metric;        /* for a profile */
 };
 
-/* In words, where ERR is one of the mailbox's or the session's. */
+/* Set RESPONSE for an error of CALL. */
 static void response_set_error(struct response *response, const struct live_call *call, int err)
 {
 	switch (err) {
@@ -43,14 +49,13 @@ static void response_set_error(struct response *response, const struct live_call
 		response_set_text(response, 503, "the profiler is ending");
 		break;
 	case -EBUSY:
-		response_set_text(response, 503, "%d recordings are being taken already",
+		response_set_text(response, 503, "%d recordings are already running",
 				  LIVE_CAPTURES_MAX);
 		break;
 	case -ESRCH:
 		response_set_text(
 			response, 409,
-			"the profiler is stopped; POST /start, which asprof-agent start PID does, "
-			"starts it");
+			"the profiler is stopped; POST /start or asprof-agent start PID starts it");
 		break;
 	case -EINVAL:
 		response_set_text(response, 400, "%s", call->problem);
@@ -62,67 +67,68 @@ static void response_set_error(struct response *response, const struct live_call
 	}
 }
 
-static int status_request(struct visit *visit, struct live_call *call, struct response *response)
+static int status_request(struct exchange *exchange, struct live_call *call,
+			  struct response *response)
 {
 	int err;
 
-	call->question = LIVE_STATUS;
-	err = live_send(visit->live, call);
+	call->request = LIVE_STATUS;
+	err = live_send(exchange->live, call);
 	if (err)
 		response_set_error(response, call, err);
 	return err;
 }
 
-/* One at a time, and large. */
+/* Static because it is large. The endpoint handles one request at a time. */
 static struct live_call current_call;
 
-static uint64_t handle_status(struct visit *visit, const struct page *page,
+static uint64_t handle_status(struct exchange *exchange, const struct route *route,
 			      const struct request *request, struct response *response)
 {
 	struct status_cost cost;
 
-	(void)page;
+	(void)route;
 	(void)request;
-	if (status_request(visit, &current_call, response))
+	if (status_request(exchange, &current_call, response))
 		return 0;
-	status_cost(&cost);
+	status_measure_cost(&cost);
 	response->type = TEXT_JSON;
 	if (status_write_json(&response->body, &current_call.status, &cost))
 		response_set_text(response, 500, "out of memory");
 	return 0;
 }
 
-static uint64_t handle_metrics(struct visit *visit, const struct page *page,
+static uint64_t handle_metrics(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
 	bool openmetrics = strstr(request->accept, "application/openmetrics-text");
 	struct status_cost cost;
 
-	(void)page;
-	if (status_request(visit, &current_call, response))
+	(void)route;
+	if (status_request(exchange, &current_call, response))
 		return 0;
-	status_cost(&cost);
+	status_measure_cost(&cost);
 	response->type = openmetrics ? TEXT_OPENMETRICS : TEXT_METRICS;
 	if (status_write_metrics(&response->body, &current_call.status, &cost, openmetrics))
 		response_set_text(response, 500, "out of memory");
 	return 0;
 }
 
-/* ---- Orders ---- */
+/* ---- Commands ---- */
 
-static uint64_t handle_command(struct visit *visit, const struct page *page,
+static uint64_t handle_command(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
 	struct live_call *call = &current_call;
 	int err;
 
 	(void)request;
-	call->question = page->question;
-	err = live_send(visit->live, call);
+	call->request = route->request;
+	err = live_send(exchange->live, call);
 	if (err == -EALREADY)
 		response_set_text(response, 409,
-				  page->question == LIVE_STOP ? "the profiler is stopped already"
-							      : "the profiler runs already");
+				  route->request == LIVE_STOP ? "the profiler is already stopped"
+							      : "the profiler already runs");
 	else if (err)
 		response_set_error(response, call, err);
 	else
@@ -130,7 +136,8 @@ static uint64_t handle_command(struct visit *visit, const struct page *page,
 	return 0;
 }
 
-/* "NAME=value&…", as in a form, or one on a line; the prefix may be there. */
+/* Parse the options in the body of REQUEST into CALL: "NAME=value&…" as in a form, or one per line. The prefix of the
+ * names is optional. TEXTS receives names and values. Returns 0, or the status of the error in RESPONSE. */
 static int options_parse(const struct request *request, char *texts, struct live_call *call,
 			 struct response *response)
 {
@@ -144,18 +151,18 @@ static int options_parse(const struct request *request, char *texts, struct live
 		size_t room = LIVE_TEXT_MAX - used, prefix = strlen(OPTION_PREFIX);
 
 		if (call->option_count == LIVE_OPTIONS_MAX || room < 2)
-			return response_set_text(response, 413, "too many options at one time");
-		/* The name is written to the front, the value behind it. */
+			return response_set_text(response, 413, "too many options in one request");
+		/* The name has 64 bytes; the value follows. */
 		value = name + 64;
 		if (room < 128)
-			return response_set_text(response, 413, "too many options at one time");
+			return response_set_text(response, 413, "too many options in one request");
 		err = request_next_field(&rest, name, 64, value, room - 64);
 		if (err == -ENOENT)
 			break;
 		if (err)
 			return response_set_text(
 				response, 400,
-				"the body is to be NAME=value, one on a line or with & between");
+				"the body must be NAME=value, one per line or separated by &");
 		used += 64 + strlen(value) + 1;
 		if (!strncmp(name, OPTION_PREFIX, prefix))
 			name += prefix;
@@ -164,25 +171,26 @@ static int options_parse(const struct request *request, char *texts, struct live
 	}
 	if (!call->option_count)
 		return response_set_text(response, 400,
-					 "no options: the body is to be NAME=value, one on "
-					 "a line or with & between");
+					 "no options: the body must be NAME=value, one per line or "
+					 "separated by &");
 	return 0;
 }
 
-static uint64_t handle_options(struct visit *visit, const struct page *page,
+static uint64_t handle_options(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
 	static char texts[LIVE_TEXT_MAX];
 
-	(void)page;
+	(void)route;
 	if (options_parse(request, texts, &current_call, response))
 		return 0;
-	return handle_command(visit, &(struct page){ .question = LIVE_OPTIONS }, request, response);
+	return handle_command(exchange, &(struct route){ .request = LIVE_OPTIONS }, request,
+			      response);
 }
 
 /* ---- Recordings ---- */
 
-/* False where the request asks for what cannot be. */
+/* Parse the field "seconds". Returns false for an invalid value, with the error in RESPONSE. */
 static bool seconds_parse(const struct request *request, uint64_t *ns, struct response *response)
 {
 	char text[32], *end;
@@ -196,7 +204,7 @@ static bool seconds_parse(const struct request *request, uint64_t *ns, struct re
 		err = 0;
 	}
 	if (err || !(seconds >= 0.01) || seconds > ROUTES_SECONDS_MAX) {
-		response_set_text(response, 400, "seconds is to be a number up to %d",
+		response_set_text(response, 400, "seconds must be a number from 0.01 to %d",
 				  ROUTES_SECONDS_MAX);
 		return false;
 	}
@@ -204,31 +212,34 @@ static bool seconds_parse(const struct request *request, uint64_t *ns, struct re
 	return true;
 }
 
-static int recording_begin(struct visit *visit, bool anew, struct response *response)
+/* Start a recording. Returns 0, or -errno with the error in RESPONSE. */
+static int recording_begin(struct exchange *exchange, bool finishes_chunks,
+			   struct response *response)
 {
 	struct live_call *call = &current_call;
 	int err = 0;
 
-	visit->fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
-	if (visit->fd < 0) {
-		response_set_text(response, 500, "no file for the recording: %s",
-				  strerror(-visit->fd));
-		visit->fd = -1;
+	exchange->fd = fd_raise(memfd_create("asprof-agent", MFD_CLOEXEC));
+	if (exchange->fd < 0) {
+		response_set_text(response, 500, "cannot create a file for the recording: %s",
+				  strerror(-exchange->fd));
+		exchange->fd = -1;
 		return -ENOMEM;
 	}
-	call->question = LIVE_BEGIN;
-	call->fd = visit->fd;
-	call->anew = anew;
-	err = live_send(visit->live, call);
+	call->request = LIVE_BEGIN;
+	call->fd = exchange->fd;
+	call->finishes_chunks = finishes_chunks;
+	call->full = &exchange->is_full;
+	err = live_send(exchange->live, call);
 	if (!err)
 		return 0;
 	response_set_error(response, call, err);
-	close(visit->fd);
-	visit->fd = -1;
+	close(exchange->fd);
+	exchange->fd = -1;
 	return err;
 }
 
-/* Whether text is asked for, as Go's profiles have it. */
+/* True if the request has the field debug, which selects text in Go's profiles, too. */
 static bool request_wants_text(const struct request *request)
 {
 	char text[16];
@@ -237,67 +248,81 @@ static bool request_wants_text(const struct request *request)
 	       strcmp(text, "0") != 0;
 }
 
-static void exchange_set_format(struct visit *visit, const struct request *request)
+static void exchange_set_format(struct exchange *exchange, const struct request *request)
 {
 	char form[16];
 
-	visit->wish.form = request_wants_text(request) ? PROFILE_TEXT : PROFILE_PPROF;
+	exchange->options.format = request_wants_text(request) ? PROFILE_TEXT : PROFILE_PPROF;
 	if (!request_find_field(request->query, "form", form, sizeof(form)) && !strcmp(form, "jfr"))
-		visit->wish.form = PROFILE_RAW;
-	visit->type = visit->wish.form == PROFILE_TEXT ? TEXT_PLAIN : BINARY;
+		exchange->options.format = PROFILE_RAW;
+	exchange->type = exchange->options.format == PROFILE_TEXT ? TEXT_PLAIN : BINARY;
 }
 
-/* OPTION_OFF is no interval. */
+/* An interval of struct settings; 0 stands for OPTION_OFF. */
 static int64_t interval_or_zero(uint64_t value)
 {
 	return value == OPTION_OFF ? 0 : (int64_t)value;
 }
 
-static void exchange_set_intervals(struct visit *visit, const struct live_status *status)
+static void exchange_set_intervals(struct exchange *exchange, const struct live_status *status)
 {
-	visit->wish.configured = (struct settings){
+	exchange->options.configured = (struct settings){
 		.cpu_interval_ns = interval_or_zero(status->cpu_interval_ns),
 		.wall_interval_ns = interval_or_zero(status->wall_interval_ns),
 		.mem_interval = interval_or_zero(status->native_mem_bytes),
 	};
 }
 
-static uint64_t handle_profile(struct visit *visit, const struct page *page,
+/* Return the time until the next check of the recording in nanoseconds; 0 if it is complete. */
+static uint64_t recording_wait_ns(const struct exchange *exchange)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now >= exchange->until_ns || atomic_load(&exchange->is_full))
+		return 0;
+	return exchange->until_ns - now < FULL_CHECK_NS ? exchange->until_ns - now : FULL_CHECK_NS;
+}
+
+static uint64_t handle_profile(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
 	uint64_t ns;
 
 	if (!seconds_parse(request, &ns, response))
 		return 0;
-	if (status_request(visit, &current_call, response))
+	if (status_request(exchange, &current_call, response))
 		return 0;
-	if (page->metric == METRIC_CPU && current_call.status.cpu_interval_ns == OPTION_OFF) {
+	if (route->metric == METRIC_CPU && current_call.status.cpu_interval_ns == OPTION_OFF) {
 		response_set_text(response, 403, "CPU time is not sampled: CPU_INTERVAL is off");
 		return 0;
 	}
-	if (page->metric == METRIC_WALL && current_call.status.wall_interval_ns == OPTION_OFF) {
+	if (route->metric == METRIC_WALL && current_call.status.wall_interval_ns == OPTION_OFF) {
 		response_set_text(response, 403,
 				  "the wall clock is not sampled: WALL_INTERVAL is off");
 		return 0;
 	}
-	exchange_set_intervals(visit, &current_call.status);
-	exchange_set_format(visit, request);
-	if (page->metric == METRIC_ANY) {
-		bool raw = !strcmp(page->path, "/recording");
+	exchange_set_intervals(exchange, &current_call.status);
+	exchange_set_format(exchange, request);
+	if (route->metric == METRIC_ANY) {
+		bool raw = !strcmp(route->path, "/recording");
 
-		visit->wish.form = raw ? PROFILE_RAW : PROFILE_FLAMEGRAPH;
-		visit->type = raw ? BINARY : TEXT_HTML;
+		exchange->options.format = raw ? PROFILE_RAW : PROFILE_FLAMEGRAPH;
+		exchange->type = raw ? BINARY : TEXT_HTML;
 	}
-	visit->wish.metric = page->metric;
-	visit->wish.from_ns = (int64_t)clock_realtime_ns();
-	visit->wish.to_ns = visit->wish.from_ns + (int64_t)ns;
-	return recording_begin(visit, page->metric != METRIC_CPU, response) ? 0 : ns;
+	exchange->options.metric = route->metric;
+	exchange->options.from_ns = (int64_t)clock_realtime_ns();
+	exchange->options.to_ns = exchange->options.from_ns + (int64_t)ns;
+	exchange->from_ns = clock_monotonic_ns();
+	exchange->until_ns = exchange->from_ns + ns;
+	return recording_begin(exchange, route->metric != METRIC_CPU, response)
+		       ? 0
+		       : recording_wait_ns(exchange);
 }
 
-static uint64_t handle_heap(struct visit *visit, const struct page *page,
+static uint64_t handle_heap(struct exchange *exchange, const struct route *route,
 			    const struct request *request, struct response *response)
 {
-	if (status_request(visit, &current_call, response))
+	if (status_request(exchange, &current_call, response))
 		return 0;
 	if (!current_call.status.running) {
 		response_set_error(response, &current_call, -ESRCH);
@@ -308,153 +333,163 @@ static uint64_t handle_heap(struct visit *visit, const struct page *page,
 			response, 403,
 			current_call.status.native_mem_bytes == OPTION_OFF
 				? "native memory is not sampled; set " OPTION_PREFIX
-				  "NATIVE_MEM, or have asprof-agent set PID NATIVE_MEM=512k"
-				: "%s samples native memory, and keeps no table of what lives; "
+				  "NATIVE_MEM, or run asprof-agent set PID NATIVE_MEM=512k"
+				: "%s samples native memory without a table of retained blocks; "
 				  "set " OPTION_PREFIX "NATIVE_MEM_ENGINE=builtin",
 			current_call.status.engine);
 		return 0;
 	}
-	exchange_set_intervals(visit, &current_call.status);
-	exchange_set_format(visit, request);
-	visit->wish.metric = page->metric;
-	visit->wish.retained = true;
-	if (!recording_begin(visit, false, response))
-		routes_resume(visit, response);
+	exchange_set_intervals(exchange, &current_call.status);
+	exchange_set_format(exchange, request);
+	exchange->options.metric = route->metric;
+	exchange->options.is_retained = true;
+	if (!recording_begin(exchange, false, response))
+		routes_resume(exchange, response);
 	return 0;
 }
 
-static uint64_t handle_threads(struct visit *visit, const struct page *page,
+static uint64_t handle_threads(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
 	int err;
 
-	(void)page;
-	exchange_set_format(visit, request);
-	visit->wish.metric = METRIC_WALL;
-	visit->wish.threads = true;
-	visit->wish.from_ns = (int64_t)clock_realtime_ns();
-	visit->wish.to_ns = INT64_MAX;
-	visit->threads_until_ns = clock_monotonic_ns() + THREADS_NS;
-	if (recording_begin(visit, true, response))
+	(void)route;
+	exchange_set_format(exchange, request);
+	exchange->options.metric = METRIC_WALL;
+	exchange->options.is_per_thread = true;
+	exchange->options.from_ns = (int64_t)clock_realtime_ns();
+	exchange->options.to_ns = INT64_MAX;
+	exchange->threads_until_ns = clock_monotonic_ns() + THREADS_NS;
+	if (recording_begin(exchange, true, response))
 		return 0;
-	current_call.question = LIVE_THREADS;
-	err = live_send(visit->live, &current_call);
+	current_call.request = LIVE_THREADS;
+	err = live_send(exchange->live, &current_call);
 	if (!err || err == -EINPROGRESS)
 		return THREADS_CHECK_NS;
-	routes_cancel(visit);
+	routes_cancel(exchange);
 	if (err == -ENOTSUP)
-		response_set_text(
-			response, 501,
-			"all threads cannot be sampled at once beside the builtin engine's "
-			"native memory; "
-			"/debug/pprof/wall?seconds=N can tell of them");
+		response_set_text(response, 501,
+				  "all threads cannot be sampled at once while the builtin engine "
+				  "samples native memory; use /debug/pprof/wall?seconds=N");
 	else
 		response_set_error(response, &current_call, err);
 	return 0;
 }
 
-uint64_t routes_resume(struct visit *visit, struct response *response)
+uint64_t routes_resume(struct exchange *exchange, struct response *response)
 {
 	struct live_call *call = &current_call;
+	uint64_t wait_ns = recording_wait_ns(exchange);
 	int err;
 
-	call->question = LIVE_THREADS_LEFT;
-	if (clock_monotonic_ns() < visit->threads_until_ns &&
-	    live_send(visit->live, call) == -EINPROGRESS)
+	if (wait_ns)
+		return wait_ns;
+	call->request = LIVE_THREADS_LEFT;
+	if (clock_monotonic_ns() < exchange->threads_until_ns &&
+	    live_send(exchange->live, call) == -EINPROGRESS)
 		return THREADS_CHECK_NS;
-	call->question = LIVE_END;
-	call->fd = visit->fd;
-	err = live_send(visit->live, call);
+	call->request = LIVE_END;
+	call->fd = exchange->fd;
+	err = live_send(exchange->live, call);
 	if (err) {
 		response_set_error(response, call, err);
 	} else {
-		response->type = visit->type;
-		err = profile_output_write(&response->body, visit->fd, &visit->wish);
-		if (err && err != -ENODATA)
+		response->type = exchange->type;
+		if (atomic_load(&exchange->is_full))
+			snprintf(response->truncated, sizeof(response->truncated),
+				 "the recording reached its size limit after %.1f s",
+				 (double)(clock_monotonic_ns() - exchange->from_ns) / 1e9);
+		err = profile_output_write(&response->body, exchange->fd, &exchange->options);
+		if (err == -EFBIG)
+			response_set_text(response, 500,
+					  "the response exceeds %zu bytes; request fewer "
+					  "seconds, or ?form=jfr",
+					  RESPONSE_MAX);
+		else if (err && err != -ENODATA)
 			response_set_text(response, 500, "%s", strerror(-err));
 	}
-	close(visit->fd);
-	visit->fd = -1;
+	close(exchange->fd);
+	exchange->fd = -1;
 	return 0;
 }
 
-void routes_cancel(struct visit *visit)
+void routes_cancel(struct exchange *exchange)
 {
-	if (visit->fd < 0)
+	if (exchange->fd < 0)
 		return;
-	current_call.question = LIVE_CANCEL;
-	current_call.fd = visit->fd;
-	live_send(visit->live, &current_call);
-	close(visit->fd);
-	visit->fd = -1;
+	current_call.request = LIVE_CANCEL;
+	current_call.fd = exchange->fd;
+	live_send(exchange->live, &current_call);
+	close(exchange->fd);
+	exchange->fd = -1;
 }
 
-/* ---- All of it ---- */
+/* ---- Table of routes ---- */
 
-static uint64_t handle_index(struct visit *visit, const struct page *page,
+static uint64_t handle_index(struct exchange *exchange, const struct route *route,
 			     const struct request *request, struct response *response);
 
-static const struct page pages[] = {
+static const struct route routes[] = {
 	{ "/debug/pprof/", false, handle_index, "this page", 0, 0 },
-	{ "/debug/pprof/heap", false, handle_heap, "native memory: what is retained now", 0,
+	{ "/debug/pprof/heap", false, handle_heap, "native memory that is retained now", 0,
 	  METRIC_LIVE },
 	{ "/debug/pprof/allocs", false, handle_heap,
-	  "native memory: what was allocated since the sampling began", 0, METRIC_MALLOC },
-	{ "/debug/pprof/profile", false, handle_profile, "CPU time, of ?seconds=10", 0,
+	  "native memory that was allocated since sampling began", 0, METRIC_MALLOC },
+	{ "/debug/pprof/profile", false, handle_profile, "CPU time during ?seconds=10", 0,
 	  METRIC_CPU },
-	{ "/debug/pprof/wall", false, handle_profile, "the wall clock, of ?seconds=10", 0,
+	{ "/debug/pprof/wall", false, handle_profile, "wall time during ?seconds=10", 0,
 	  METRIC_WALL },
-	{ "/debug/pprof/threads", false, handle_threads, "one stack of each thread, now", 0, 0 },
+	{ "/debug/pprof/threads", false, handle_threads, "the current stack of each thread", 0, 0 },
 	{ "/debug/pprof/goroutine", false, handle_threads,
-	  "the same, by the name that scrapers of Go's profiles ask for", 0, 0 },
-	{ "/flamegraph", false, handle_profile, "CPU time as a flame graph, of ?seconds=10", 0,
+	  "the same, by the name that scrapers of Go profiles use", 0, 0 },
+	{ "/flamegraph", false, handle_profile, "flame graph of CPU time during ?seconds=10", 0,
 	  METRIC_ANY },
-	{ "/recording", false, handle_profile, "all that is recorded, as JFR, of ?seconds=10", 0,
+	{ "/recording", false, handle_profile, "JFR recording of all events during ?seconds=10", 0,
 	  METRIC_ANY },
-	{ "/status", false, handle_status, "how the profiler is", 0, 0 },
-	{ "/metrics", false, handle_metrics, "the same for Prometheus", 0, 0 },
-	{ "/start", true, handle_command, "take samples again", LIVE_START, 0 },
-	{ "/stop", true, handle_command, "take none, until the next start", LIVE_STOP, 0 },
-	{ "/flush", true, handle_command, "report now", LIVE_FLUSH, 0 },
-	{ "/options", true, handle_options, "change settings: NAME=value, one on a line", 0, 0 },
+	{ "/status", false, handle_status, "status of the profiler", 0, 0 },
+	{ "/metrics", false, handle_metrics, "the same as metrics for Prometheus", 0, 0 },
+	{ "/start", true, handle_command, "resume profiling", LIVE_START, 0 },
+	{ "/stop", true, handle_command, "pause profiling until the next start", LIVE_STOP, 0 },
+	{ "/flush", true, handle_command, "deliver a report now", LIVE_FLUSH, 0 },
+	{ "/options", true, handle_options, "change settings: NAME=value, one per line", 0, 0 },
 };
 
-static uint64_t handle_index(struct visit *visit, const struct page *page,
+static uint64_t handle_index(struct exchange *exchange, const struct route *route,
 			     const struct request *request, struct response *response)
 {
 	struct buf *body = &response->body;
 
-	(void)visit;
-	(void)page;
+	(void)exchange;
+	(void)route;
 	(void)request;
 	response->type = TEXT_HTML;
 	buf_append_string(body,
 			  "<!doctype html><title>asprof-agent</title><h1>asprof-agent</h1><ul>\n");
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
-		const char *path = pages[i].path;
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+		const char *path = routes[i].path;
 
-		if (pages[i].is_post)
-			buf_printf(body, "<li>POST %s: %s\n", path, pages[i].help);
+		if (routes[i].is_post)
+			buf_printf(body, "<li>POST %s: %s\n", path, routes[i].help);
 		else
 			buf_printf(body, "<li><a href=\"%s\">%s</a>: %s\n", path, path,
-				   pages[i].help);
+				   routes[i].help);
 	}
-	buf_append_string(body, "</ul><p>With ?debug=1 a profile is text, with ?form=jfr the "
-				"recording that it is made of.\n");
+	buf_append_string(body,
+			  "</ul><p>?debug=1 selects text, and ?form=jfr the recording itself.\n");
 	return 0;
 }
 
-static const struct page *route_find(const char *path)
+static const struct route *route_find(const char *path)
 {
 	if (!strcmp(path, "/") || !strcmp(path, "/debug/pprof"))
 		path = "/debug/pprof/";
-	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-		if (!strcmp(pages[i].path, path))
-			return &pages[i];
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (!strcmp(routes[i].path, path))
+			return &routes[i];
 	return NULL;
 }
 
-/* Of the same length of time however much of it is right. */
+/* Compare two strings in constant time. */
 static bool token_equals(const char *a, const char *b)
 {
 	size_t length = strlen(a);
@@ -465,64 +500,85 @@ static bool token_equals(const char *a, const char *b)
 	return !difference;
 }
 
-/* "127.0.0.1:6060", "[::1]:6060", "localhost": no name that a page's author could have led here. */
+/* True for a loopback HOST such as "127.0.0.1:6060", "[::1]:6060" or "localhost". Old clients send none, which is
+ * accepted. The author of a web page can resolve any other name to this address. Browsers omit Sec-Fetch-Site for
+ * addresses that are not loopback, such as 0.0.0.0, although that one leads to this server. */
 static bool host_is_loopback(const char *host)
 {
-	unsigned char binary[sizeof(struct in6_addr)];
+	bool six = host[0] == '[';
+	const char *begin = host + six, *end = begin + strcspn(begin, six ? "]" : ":");
+	const char *port = six && *end ? end + 1 : end;
 	char name[64];
-	size_t length;
 
-	if (host[0] == '[')
+	if (!*host)
 		return true;
-	length = strcspn(host, ":");
-	if (!length || length >= sizeof(name))
-		return !length;
-	memcpy(name, host, length);
-	name[length] = '\0';
-	return !strcmp(name, "localhost") || inet_pton(AF_INET, name, binary) == 1;
+	if ((size_t)(end - begin) >= sizeof(name) || (*port && *port != ':') ||
+	    (*port && port[1 + strspn(port + 1, "0123456789")]))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(end - begin), begin);
+	if (six)
+		return *end && text_is_loopback(AF_INET6, name);
+	return !strcasecmp(name, "localhost") || text_is_loopback(AF_INET, name);
 }
 
-/* What a browser sends for a page that somebody else has written is none of the user's own. */
-static bool may_ask(const struct visit *visit, const struct request *request,
-		    struct response *response)
+/* True if a page of another site, or of another port of this machine, embeds or links the requested path. Browsers send
+ * the header, other programs do not. */
+static bool request_is_cross_site(const struct request *request)
+{
+	return request->has_fetch_site && strcmp(request->fetch_site, "none") &&
+	       strcmp(request->fetch_site, "same-origin");
+}
+
+/* True if the client may use the endpoint; otherwise the error is in RESPONSE. A Unix socket is checked by
+ * listener_admits(), and no web page can reach it. */
+static bool request_is_allowed(const struct exchange *exchange, const struct request *request,
+			       struct response *response)
 {
 	static const char bearer[] = "Bearer ";
 
-	if (visit->token) {
-		if (!strncmp(request->authorization, bearer, strlen(bearer)) &&
-		    token_equals(visit->token, request->authorization + strlen(bearer)))
-			return true;
-		response_set_text(response, 401,
-				  "the token of " OPTION_PREFIX "LISTEN_TOKEN is needed: "
-				  "Authorization: Bearer TOKEN");
+	if (!exchange->is_tcp)
+		return true;
+	if (request_is_cross_site(request) ||
+	    (!exchange->token && (request->has_origin || !host_is_loopback(request->host)))) {
+		response_set_text(response, 403, "requests from web pages are refused");
 		return false;
 	}
-	if (visit->is_tcp && (request->from_page || !host_is_loopback(request->host))) {
-		response_set_text(response, 403, "requests of web pages are refused");
+	if (exchange->token &&
+	    (strncmp(request->authorization, bearer, strlen(bearer)) ||
+	     !token_equals(exchange->token, request->authorization + strlen(bearer)))) {
+		response_set_text(response, 401,
+				  "the token of " OPTION_PREFIX "LISTEN_TOKEN is required: "
+				  "Authorization: Bearer TOKEN");
 		return false;
 	}
 	return true;
 }
 
-uint64_t routes_handle(struct visit *visit, const struct request *request,
+uint64_t routes_handle(struct exchange *exchange, const struct request *request,
 		       struct response *response)
 {
-	const struct page *page = route_find(request->target);
+	const struct route *route = route_find(request->target);
 	bool is_post = request->method == REQUEST_POST;
 
-	if (!may_ask(visit, request, response))
+	if (!request_is_allowed(exchange, request, response))
 		return 0;
-	if (!page) {
-		response_set_text(response, 404,
-				  "there is no such page; GET /debug/pprof/ names those "
-				  "that there are");
+	if (!route) {
+		response_set_text(response, 404, "no such page; GET /debug/pprof/ lists the pages");
 		return 0;
 	}
-	if (request->method == REQUEST_OTHER || is_post != page->is_post) {
-		response_set_text(response, 405, "%s takes %s", page->path,
-				  page->is_post ? "POST" : "GET");
-		response->allow = page->is_post ? "POST" : "GET, HEAD";
+	if (request->method == REQUEST_OTHER || is_post != route->is_post) {
+		response_set_text(response, 405, "%s requires %s", route->path,
+				  route->is_post ? "POST" : "GET");
+		response->allow = route->is_post ? "POST" : "GET, HEAD";
 		return 0;
 	}
-	return page->answer(visit, page, request, response);
+	if (route->is_post && exchange->is_tcp && !exchange->token) {
+		response_set_text(
+			response, 403,
+			"%s over TCP requires a token: start the program with " OPTION_PREFIX
+			"LISTEN_TOKEN=TOKEN, and send Authorization: Bearer TOKEN",
+			route->path);
+		return 0;
+	}
+	return route->handle(exchange, route, request, response);
 }

@@ -1,4 +1,4 @@
-/* What there is to ask for, and what is answered. */
+/* Routes of the live endpoint: the table of paths, and their handlers. Endpoint's thread only. */
 #ifndef ENDPOINT_ROUTES_H
 #define ENDPOINT_ROUTES_H
 
@@ -9,20 +9,23 @@
 #include "endpoint/request.h"
 #include "endpoint/response.h"
 
-/* A recording may be asked for of so many seconds. */
+/* Maximum duration of a requested recording. */
 #define ROUTES_SECONDS_MAX 3600
 
-/* One request on its way. Start with EXCHANGE_INIT. */
-struct visit {
+/* State of a request from its first byte to its response. Start with EXCHANGE_INIT. */
+struct exchange {
 	struct live *live;
-	const char *token; /* what must be presented; NULL: nothing */
-	bool is_tcp;       /* anybody who reaches the address may ask */
+	const char *token; /* required from TCP clients; NULL: not configured, so POST is refused */
+	bool is_tcp;       /* the client's user is unknown */
 
-	/* Of a recording that is being taken. */
-	int fd; /* -1: none */
-	const char *type;
-	struct profile_wish wish;
-	uint64_t threads_until_ns; /* monotonic: how long threads are waited for; 0: none are */
+	/* State of a recording. */
+	int fd;           /* -1: none */
+	const char *type; /* Content-Type of the response */
+	struct profile_options options;
+	uint64_t from_ns, until_ns; /* of the recording; monotonic */
+	uint64_t
+		threads_until_ns; /* deadline of the threads' samples; monotonic; 0: not requested */
+	_Atomic bool is_full;     /* the recording has reached its size limit */
 };
 
 #define EXCHANGE_INIT    \
@@ -30,14 +33,15 @@ struct visit {
 		.fd = -1 \
 	}
 
-/* Answer REQUEST in RESPONSE. Returns 0 where that is all, or in how many nanoseconds routes_resume() is to be
- * called, which answers then, or returns
- * likewise when it is to be called again. */
-uint64_t routes_handle(struct visit *visit, const struct request *request,
+/* Handle REQUEST. Returns 0 when RESPONSE is complete. Otherwise the request waits for its recording: call
+ * routes_resume() after the returned number of nanoseconds. */
+uint64_t routes_handle(struct exchange *exchange, const struct request *request,
 		       struct response *response);
-uint64_t routes_resume(struct visit *visit, struct response *response);
 
-/* The peer has gone away, or the endpoint ends: forget what is being recorded. */
-void routes_cancel(struct visit *visit);
+/* Continue a waiting request. Returns 0 when RESPONSE is complete, or the time until the next call in nanoseconds. */
+uint64_t routes_resume(struct exchange *exchange, struct response *response);
+
+/* Discard the recording, if there is one. Called when a connection closes. */
+void routes_cancel(struct exchange *exchange);
 
 #endif

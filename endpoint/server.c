@@ -1,8 +1,7 @@
-/* The live endpoint's thread: connections, their time limits, and their number.
+/* Server of the live endpoint: its thread, connections, and time limits.
  *
- * A peer costs a descriptor and some memory, and nobody else any time: what it sends is taken as it comes, what
- * it is sent goes as it takes it. The work itself, which is short but for a large profile, is done in this
- * thread, so requests wait for each other and not for more than that. */
+ * All sockets are non-blocking, so a slow peer costs a descriptor and some memory but delays no other peer. This thread
+ * also handles the requests, one after another. Only a large profile takes long. */
 #include "endpoint/server.h"
 
 #include <errno.h>
@@ -25,50 +24,59 @@
 #include "endpoint/listener.h"
 #include "endpoint/routes.h"
 
-/* Peers at one time; more wait to be accepted, or push out who has not asked yet, and had time to. */
+/* Maximum number of connections. At the limit a new one replaces a connection that has sent no complete request within
+ * GRACE_NS; without such a connection, it waits in the backlog. */
 #define CONNECTIONS_MAX 64
 #define GRACE_NS        SECONDS(1)
 
-/* Until a request has come whole; and with no byte of the answer taken. */
-#define REQUEST_NS SECONDS(5)
-#define ANSWER_NS  SECONDS(10)
+/* Time limits for a complete request, and for the next bytes of a response to be accepted. */
+#define REQUEST_NS  SECONDS(5)
+#define RESPONSE_NS SECONDS(10)
 
-/* Until all of an answer is taken. */
-#define ANSWER_MOST_NS MINUTES(10)
+/* Maximum bytes of a response that does not count towards RESPONSE_MAX. */
+#define SHORT_RESPONSE KIB(64)
 
-/* The most that close() waits for the thread; and for a last line of an answer to go out. */
+/* Time limit for a whole response. */
+#define RESPONSE_TOTAL_NS MINUTES(10)
+
+/* How long close() waits for the thread. */
 #define CLOSE_NS MS(500)
 
-enum stage { READING, WAITING, WRITING, DRAINING };
+enum stage {
+	READING,  /* the request is incomplete */
+	WAITING,  /* for a recording */
+	WRITING,  /* the response */
+	DRAINING, /* the response is sent; unread data of the peer is discarded */
+};
 
 struct connection {
 	int fd;
 	enum stage stage;
-	uint64_t until_ns; /* monotonic: given up then, or when WAITING: goes on */
-	uint64_t end_ns;   /* of an answer: not later */
+	uint64_t until_ns; /* time limit; when WAITING: the next routes_resume(); monotonic */
+	uint64_t end_ns;   /* time limit of the whole response; monotonic */
 	struct request request;
-	struct visit visit;
+	struct exchange exchange;
 	struct response response;
 	struct buf head;
-	size_t sent; /* of the head and the body */
+	size_t sent; /* bytes of the head and the body */
 };
 
 static struct {
 	struct live *live;
 	const struct config *config;
 	struct listener listener;
-	int wake_fd; /* an eventfd by which the thread is woken */
+	int wake_fd; /* an eventfd */
 	struct connection *connections[CONNECTIONS_MAX];
 	size_t count;
-	_Atomic uint32_t running; /* a futex for who waits for its end */
-	_Atomic bool closing;
+	_Atomic uint32_t running; /* 0 when the thread has ended; a futex */
+	_Atomic bool is_closing;
 } server = { .listener.fd = -1 };
 
 static void connection_close(size_t i)
 {
 	struct connection *c = server.connections[i];
 
-	routes_cancel(&c->visit);
+	routes_cancel(&c->exchange);
 	close(c->fd);
 	buf_free(&c->response.body);
 	buf_free(&c->head);
@@ -81,11 +89,28 @@ static uint64_t earlier_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* True if the response may wait to be sent: it is short, or all of them fit into RESPONSE_MAX. */
+static bool response_fits(const struct connection *c)
+{
+	size_t bytes = c->response.body.length;
+
+	if (bytes <= SHORT_RESPONSE)
+		return true;
+	for (size_t i = 0; i < server.count; i++)
+		if (server.connections[i] != c)
+			bytes += server.connections[i]->response.body.length;
+	return bytes <= RESPONSE_MAX;
+}
+
 static void connection_begin_response(struct connection *c)
 {
+	if (!response_fits(c)) {
+		buf_free(&c->response.body);
+		response_set_text(&c->response, 503, "earlier responses have not been read yet");
+	}
 	c->stage = WRITING;
-	c->until_ns = clock_monotonic_ns() + ANSWER_NS;
-	c->end_ns = clock_monotonic_ns() + ANSWER_MOST_NS;
+	c->until_ns = clock_monotonic_ns() + RESPONSE_NS;
+	c->end_ns = clock_monotonic_ns() + RESPONSE_TOTAL_NS;
 	c->head = (struct buf)BUF_INIT(4096);
 	response_write_head(&c->response, &c->head);
 	if (c->request.method == REQUEST_HEAD)
@@ -94,7 +119,7 @@ static void connection_begin_response(struct connection *c)
 
 static void connection_handle(struct connection *c)
 {
-	uint64_t wait_ns = routes_handle(&c->visit, &c->request, &c->response);
+	uint64_t wait_ns = routes_handle(&c->exchange, &c->request, &c->response);
 
 	if (!wait_ns) {
 		connection_begin_response(c);
@@ -104,35 +129,36 @@ static void connection_handle(struct connection *c)
 	c->until_ns = clock_monotonic_ns() + wait_ns;
 }
 
-/* What can be read now. False when the connection is done with. */
+/* Read available bytes. Returns false when the connection must be closed. */
 static bool connection_read(struct connection *c)
 {
 	char data[4096];
 	ssize_t length = recv(c->fd, data, sizeof(data), MSG_DONTWAIT);
-	int got;
+	int result;
 
 	if (length < 0)
 		return errno == EAGAIN || errno == EINTR;
-	if (c->stage == WAITING)
-		return length > 0; /* it may say more, which is not heard; or be gone */
-	if (c->stage == DRAINING)
+	/* More data is ignored. An end of file means that the peer has closed the connection. */
+	if (c->stage == WAITING || c->stage == DRAINING)
 		return length > 0;
 	if (!length)
 		return false;
-	got = request_parse(&c->request, data, (size_t)length);
-	if (!got)
+	result = request_parse(&c->request, data, (size_t)length);
+	if (!result)
 		return true;
-	if (got > 0) {
+	if (result > 0) {
 		connection_handle(c);
 		return true;
 	}
-	response_set_text(&c->response, got == -EFBIG ? 413 : 400,
-			  got == -EFBIG ? "the request is too large" : "this is no HTTP request");
+	response_set_text(&c->response, result == -EFBIG ? 413 : 400,
+			  result == -EFBIG    ? "the request is too large"
+			  : result == -EEXIST ? "a header that may appear once appears twice"
+					      : "this is not an HTTP request");
 	connection_begin_response(c);
 	return true;
 }
 
-/* What can be written now. False when all is, or the peer has gone. */
+/* Send as much as the socket accepts. Returns false when the connection must be closed. */
 static bool connection_write(struct connection *c)
 {
 	const struct buf *part = c->sent < c->head.length ? &c->head : &c->response.body;
@@ -146,17 +172,17 @@ static bool connection_write(struct connection *c)
 		return errno == EAGAIN || errno == EINTR;
 	c->sent += (size_t)length;
 	if (length)
-		c->until_ns = earlier_ns(clock_monotonic_ns() + ANSWER_NS, c->end_ns);
+		c->until_ns = earlier_ns(clock_monotonic_ns() + RESPONSE_NS, c->end_ns);
 	if (c->sent < c->head.length + c->response.body.length)
 		return true;
-	/* What was sent and not read would have the answer thrown away when the connection is closed. */
+	/* close(2) with unread data would reset the connection, and the peer would lose the response. */
 	shutdown(c->fd, SHUT_WR);
 	c->stage = DRAINING;
 	c->until_ns = clock_monotonic_ns() + SECONDS(1);
 	return true;
 }
 
-/* When one more may take its place. Of many that come at once each is to get to say what it wants. */
+/* Return the time from which a new connection may replace C. Each connection has GRACE_NS to send its request. */
 static uint64_t connection_replaceable_ns(const struct connection *c)
 {
 	if (c->stage == DRAINING)
@@ -164,8 +190,8 @@ static uint64_t connection_replaceable_ns(const struct connection *c)
 	return c->stage == READING ? c->until_ns - REQUEST_NS + GRACE_NS : UINT64_MAX;
 }
 
-/* When there is, or can be made, room for one more; *WHO is to go then, unless that is 0. */
-static uint64_t accept_ns(size_t *who)
+/* Return the time from which a new connection can be accepted. Unless that is 0, it replaces connection *REPLACED. */
+static uint64_t accept_ns(size_t *replaced)
 {
 	uint64_t soonest = UINT64_MAX;
 
@@ -176,21 +202,22 @@ static uint64_t accept_ns(size_t *who)
 
 		if (ns < soonest) {
 			soonest = ns;
-			*who = i;
+			*replaced = i;
 		}
 	}
 	return soonest ? soonest : 1;
 }
 
+/* Close a connection if the limit is reached. Returns false if none can be closed. */
 static bool connections_make_space(void)
 {
-	size_t who = 0;
-	uint64_t ns = accept_ns(&who);
+	size_t replaced = 0;
+	uint64_t ns = accept_ns(&replaced);
 
 	if (ns > clock_monotonic_ns())
 		return false;
 	if (ns)
-		connection_close(who);
+		connection_close(replaced);
 	return true;
 }
 
@@ -202,7 +229,7 @@ static void connection_accept(void)
 
 	if (fd < 0)
 		return;
-	/* Not before there is work: the program waits at its end for this thread's. */
+	/* Only now: without requests the thread has little work, and the program waits for its end at exit. */
 	own_thread_lower_priority();
 	c = listener_admits(listener, fd) && connections_make_space() ? calloc(1, sizeof(*c))
 								      : NULL;
@@ -214,21 +241,21 @@ static void connection_accept(void)
 	c->until_ns = clock_monotonic_ns() + REQUEST_NS;
 	request_init(&c->request);
 	c->response = (struct response)RESPONSE_INIT;
-	c->visit = (struct visit)EXCHANGE_INIT;
-	c->visit.live = server.live;
-	c->visit.is_tcp = !listener->is_unix;
-	c->visit.token = listener->is_unix ? NULL : server.config->listen_token;
+	c->exchange = (struct exchange)EXCHANGE_INIT;
+	c->exchange.live = server.live;
+	c->exchange.is_tcp = !listener->is_unix;
+	c->exchange.token = listener->is_unix ? NULL : server.config->listen_token;
 	server.connections[server.count++] = c;
 }
 
-/* Its time has come. False when the connection is done with. */
+/* Handle an expired time limit. Returns false when the connection must be closed. */
 static bool connection_expire(struct connection *c)
 {
 	uint64_t wait_ns;
 
 	if (c->stage != WAITING)
 		return false;
-	wait_ns = routes_resume(&c->visit, &c->response);
+	wait_ns = routes_resume(&c->exchange, &c->response);
 	if (wait_ns)
 		c->until_ns = clock_monotonic_ns() + wait_ns;
 	else
@@ -243,11 +270,11 @@ static short connection_events(const struct connection *c)
 
 static int poll_timeout_ms(uint64_t now)
 {
-	size_t who;
-	uint64_t until = privileges_due_ns(), room = accept_ns(&who);
+	size_t replaced;
+	uint64_t until = privileges_due_ns(), accept = accept_ns(&replaced);
 
-	if (room > now && room < until)
-		until = room;
+	if (accept > now && accept < until)
+		until = accept;
 	for (size_t i = 0; i < server.count; i++)
 		if (server.connections[i]->until_ns < until)
 			until = server.connections[i]->until_ns;
@@ -260,16 +287,16 @@ static void connections_serve(const struct pollfd *polled, size_t count)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	/* From the last on, as one that is dropped has the last take its place. */
-	for (size_t i = count; i-- && !atomic_load(&server.closing);) {
+	/* Backwards, because connection_close() moves the last connection to the closed one. */
+	for (size_t i = count; i-- && !atomic_load(&server.is_closing);) {
 		struct connection *c = server.connections[i];
-		bool goes_on = true;
+		bool stays_open = true;
 
 		if (polled[i].revents)
-			goes_on = c->stage == WRITING ? connection_write(c) : connection_read(c);
-		if (goes_on && now >= c->until_ns && !polled[i].revents)
-			goes_on = connection_expire(c);
-		if (!goes_on)
+			stays_open = c->stage == WRITING ? connection_write(c) : connection_read(c);
+		if (stays_open && now >= c->until_ns && !polled[i].revents)
+			stays_open = connection_expire(c);
+		if (!stays_open)
 			connection_close(i);
 	}
 }
@@ -279,28 +306,29 @@ static void server_wake(void *unused)
 	uint64_t one = 1;
 
 	(void)unused;
-	/* It counts: nothing is lost where it cannot be written. */
+	/* A failed write means that the counter is full, so a wake is already pending. */
 	if (write(server.wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
 static void server_loop_iteration(void)
 {
-	uint64_t rung;
+	uint64_t wakes;
 	struct pollfd polled[CONNECTIONS_MAX + 2];
-	size_t count = server.count, who;
+	size_t count = server.count, replaced;
 	uint64_t now = clock_monotonic_ns();
 
 	for (size_t i = 0; i < count; i++)
 		polled[i] = (struct pollfd){ .fd = server.connections[i]->fd,
 					     .events = connection_events(server.connections[i]) };
-	/* They wait in line where there is no room. */
-	polled[count] = (struct pollfd){ .fd = accept_ns(&who) <= now ? server.listener.fd : -1,
-					 .events = POLLIN };
+	/* At the limit, new connections wait in the backlog. */
+	polled[count] =
+		(struct pollfd){ .fd = accept_ns(&replaced) <= now ? server.listener.fd : -1,
+				 .events = POLLIN };
 	polled[count + 1] = (struct pollfd){ .fd = server.wake_fd, .events = POLLIN };
 	if (poll(polled, count + 2, poll_timeout_ms(now)) < 0)
 		return;
-	if (polled[count + 1].revents && read(server.wake_fd, &rung, sizeof(rung)) < 0)
+	if (polled[count + 1].revents && read(server.wake_fd, &wakes, sizeof(wakes)) < 0)
 		return;
 	connections_serve(polled, count);
 	if (polled[count].revents)
@@ -311,7 +339,7 @@ static void *server_run(void *unused)
 {
 	(void)unused;
 	waiters_add(server_wake, NULL);
-	while (!atomic_load(&server.closing) && !privileges_follow(false))
+	while (!atomic_load(&server.is_closing) && !privileges_follow(false))
 		server_loop_iteration();
 	while (server.count)
 		connection_close(server.count - 1);
@@ -349,22 +377,22 @@ static void server_open(struct live *live, const struct config *config)
 
 	if (!config->listen)
 		return;
-	/* A thread that was busy still has what this one would use. */
+	/* The former thread was busy when server_close() timed out, and still uses the state. */
 	if (atomic_load(&server.running)) {
-		log_info("the live endpoint that was is busy still, and there is no other");
+		log_info("no live endpoint: the previous one has not ended yet");
 		return;
 	}
-	/* In the program's own table its children would have the socket, and go on listening. */
+	/* With the program's descriptor table, its children would inherit the socket and listen on it. */
 	if (!own_fds_apart()) {
-		log_info("no live endpoint: the agent has no descriptors of its own here");
+		log_info("no live endpoint: the agent cannot have its own descriptor table here");
 		return;
 	}
 	server.live = live;
 	server.config = config;
-	atomic_store(&server.closing, false);
+	atomic_store(&server.is_closing, false);
 	err = server_start();
 	if (!err)
-		log_info("the live endpoint is %s", server.listener.path);
+		log_info("the live endpoint listens at %s", server.listener.path);
 	else if (strcmp(config->listen, "auto") != 0)
 		log_warn("no live endpoint at %s: %s", config->listen, strerror(-err));
 	else
@@ -378,10 +406,10 @@ static void server_close(struct live *live)
 	(void)live;
 	if (!atomic_load(&server.running))
 		return;
-	atomic_store(&server.closing, true);
+	atomic_store(&server.is_closing, true);
 	if (write(server.wake_fd, &one, sizeof(one)) < 0)
-		log_debug("the live endpoint's thread is not woken");
-	/* (In the middle of a large profile it does not look up.) */
+		log_debug("cannot wake the live endpoint's thread");
+	/* (While it converts a large profile, the thread does not check the flag.) */
 	while (atomic_load(&server.running) && clock_monotonic_ns() < until)
 		futex_wait_until(&server.running, 1, until);
 }

@@ -1,4 +1,4 @@
-/* How the agent is, in words for programs. */
+/* The agent's status as JSON and as metrics. */
 #include "endpoint/status.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #define NS_PER_MS 1000000u
 
-/* The kernel's number for the CPU clock of thread TID of this process. Source: linux/posix-timers.h. */
+/* Return the kernel's clock id of the CPU time of thread TID in this process. Source: linux/posix-timers.h. */
 static clockid_t thread_clock_id(pid_t tid)
 {
 	return (clockid_t)(~(unsigned)tid << 3 | 4 | 2);
@@ -29,7 +29,7 @@ static void cost_add_thread(struct status_cost *cost, pid_t tid)
 	cost->threads++;
 }
 
-void status_cost(struct status_cost *cost)
+void status_measure_cost(struct status_cost *cost)
 {
 	int64_t bytes = atomic_load(&shared->agent.memory_bytes);
 
@@ -41,7 +41,7 @@ void status_cost(struct status_cost *cost)
 
 static const char *const log_names[] = { "off", "error", "warn", "info", "debug" };
 
-/* What is lost, in the words of JSON and of the metric's label. */
+/* Kinds of losses. The name is a key of the JSON object and a label value of the metric. */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -57,7 +57,7 @@ static const struct {
 
 #define KINDS (sizeof(loss_kinds) / sizeof(loss_kinds[0]))
 
-static uint64_t lost(const struct live_status *s, size_t i)
+static uint64_t loss_count(const struct live_status *s, size_t i)
 {
 	return *(const uint64_t *)((const char *)&s->kinds + loss_kinds[i].offset);
 }
@@ -66,7 +66,7 @@ static uint64_t lost(const struct live_status *s, size_t i)
 
 struct json {
 	struct buf *out;
-	int err; /* the first */
+	int err; /* the first error */
 };
 
 static void json_append(struct json *j, const char *text)
@@ -75,7 +75,7 @@ static void json_append(struct json *j, const char *text)
 		j->err = buf_append_string(j->out, text);
 }
 
-/* Behind what stands there: a comma, but at the beginning of an object. */
+/* Append a key, after a comma unless it is the first one of an object. */
 static void json_key(struct json *j, const char *name)
 {
 	uint8_t last = j->out->length ? j->out->data[j->out->length - 1] : '{';
@@ -86,25 +86,25 @@ static void json_key(struct json *j, const char *name)
 		j->err = buf_printf(j->out, "\"%s\":", name);
 }
 
-static void string(struct json *j, const char *name, const char *value)
+static void json_string(struct json *j, const char *name, const char *value)
 {
 	json_key(j, name);
 	if (!j->err)
 		j->err = response_append_json(j->out, value);
 }
 
-static void number(struct json *j, const char *name, uint64_t value)
+static void json_number(struct json *j, const char *name, uint64_t value)
 {
 	json_key(j, name);
 	if (!j->err)
 		j->err = buf_printf(j->out, "%" PRIu64, value);
 }
 
-/* A setting that may be off: null. */
+/* Append a setting; null if it is off. */
 static void json_setting(struct json *j, const char *name, uint64_t value)
 {
 	if (value != OPTION_OFF) {
-		number(j, name, value);
+		json_number(j, name, value);
 		return;
 	}
 	json_key(j, name);
@@ -115,18 +115,18 @@ static void json_settings(struct json *j, const struct live_status *s)
 {
 	json_key(j, "settings");
 	json_append(j, "{");
-	number(j, "reporting_interval_ns", s->reporting_interval_ns);
+	json_number(j, "reporting_interval_ns", s->reporting_interval_ns);
 	json_setting(j, "cpu_interval_ns", s->cpu_interval_ns);
 	json_setting(j, "wall_interval_ns", s->wall_interval_ns);
 	json_setting(j, "native_mem_bytes", s->native_mem_bytes);
 	json_setting(j, "stalls_ns", s->stalls_ns);
-	string(j, "profiling_group", s->group);
-	string(j, "tags", s->tags);
-	string(j, "log", log_names[s->log]);
+	json_string(j, "profiling_group", s->group);
+	json_string(j, "tags", s->tags);
+	json_string(j, "log", log_names[s->log]);
 	json_append(j, "}");
 }
 
-static void destinations(struct json *j, const struct live_status *s)
+static void json_destinations(struct json *j, const struct live_status *s)
 {
 	json_key(j, "destinations");
 	json_append(j, "[");
@@ -134,29 +134,29 @@ static void destinations(struct json *j, const struct live_status *s)
 		const struct live_destination *d = &s->destinations[i];
 
 		json_append(j, i ? ",{" : "{");
-		string(j, "name", d->name);
-		number(j, "delivered", d->delivered);
-		number(j, "failed_tries", d->failed);
-		number(j, "maybe_twice", d->maybe_twice);
-		number(j, "last_delivered_ms", d->delivered_ms);
-		string(j, "last_error", d->error ? strerror(-d->error) : "");
+		json_string(j, "name", d->name);
+		json_number(j, "delivered", d->delivered);
+		json_number(j, "failed_tries", d->failed);
+		json_number(j, "maybe_twice", d->maybe_twice);
+		json_number(j, "last_delivered_ms", d->delivered_ms);
+		json_string(j, "last_error", d->error ? strerror(-d->error) : "");
 		json_append(j, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
 	}
 	json_append(j, "]");
 }
 
-static void reports(struct json *j, const struct live_status *s)
+static void json_reports(struct json *j, const struct live_status *s)
 {
 	json_key(j, "reports");
 	json_append(j, "{");
-	number(j, "made", s->reports);
-	number(j, "last_ms", s->reports_ms);
-	number(j, "waiting_bytes", s->losses.spooled_bytes);
-	number(j, "dropped_bytes", s->losses.dropped_bytes);
-	number(j, "dropped_for_room", s->losses.full);
-	number(j, "dropped_for_age", s->losses.aged);
-	number(j, "refused", s->losses.refused);
-	destinations(j, s);
+	json_number(j, "made", s->reports);
+	json_number(j, "last_ms", s->reports_ms);
+	json_number(j, "waiting_bytes", s->losses.spooled_bytes);
+	json_number(j, "dropped_bytes", s->losses.dropped_bytes);
+	json_number(j, "dropped_for_room", s->losses.dropped_full);
+	json_number(j, "dropped_for_age", s->losses.dropped_aged);
+	json_number(j, "refused", s->losses.dropped_refused);
+	json_destinations(j, s);
 	json_append(j, "}");
 }
 
@@ -165,36 +165,36 @@ int status_write_json(struct buf *out, const struct live_status *s, const struct
 	struct json j = { .out = out };
 
 	json_append(&j, "{");
-	number(&j, "pid", (uint64_t)getpid());
-	string(&j, "executable", s->executable);
-	string(&j, "version", ASPROF_AGENT_VERSION);
+	json_number(&j, "pid", (uint64_t)getpid());
+	json_string(&j, "executable", s->executable);
+	json_string(&j, "version", ASPROF_AGENT_VERSION);
 	json_append(&j, s->running ? ",\"running\":true" : ",\"running\":false");
-	string(&j, "engine", s->engine);
-	string(&j, "engine_version", s->engine_version);
-	number(&j, "since_ms", s->since_ms);
+	json_string(&j, "engine", s->engine);
+	json_string(&j, "engine_version", s->engine_version);
+	json_number(&j, "since_ms", s->since_ms);
 	json_key(&j, "samples");
 	json_append(&j, "{");
-	number(&j, "taken", s->samples);
-	number(&j, "lost", s->lost);
+	json_number(&j, "taken", s->samples);
+	json_number(&j, "lost", s->lost);
 	json_append(&j, "}");
-	for (size_t i = 0; i < KINDS && s->kinds.told; i++) {
+	for (size_t i = 0; i < KINDS && s->kinds.is_reported; i++) {
 		if (!i) {
 			json_key(&j, "lost_by_kind");
 			json_append(&j, "{");
 		}
-		number(&j, loss_kinds[i].name, lost(s, i));
+		json_number(&j, loss_kinds[i].name, loss_count(s, i));
 	}
-	json_append(&j, s->kinds.told ? "}" : "");
+	json_append(&j, s->kinds.is_reported ? "}" : "");
 	json_append(&j, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
 	json_settings(&j, s);
-	reports(&j, s);
+	json_reports(&j, s);
 	json_key(&j, "agent");
 	json_append(&j, "{");
-	number(&j, "cpu_ns", cost->cpu_ns);
-	number(&j, "memory_bytes", cost->memory_bytes);
-	number(&j, "threads", cost->threads);
+	json_number(&j, "cpu_ns", cost->cpu_ns);
+	json_number(&j, "memory_bytes", cost->memory_bytes);
+	json_number(&j, "threads", cost->threads);
 	json_append(&j, "}");
-	string(&j, "last_error", s->error);
+	json_string(&j, "last_error", s->error);
 	json_append(&j, "}\n");
 	return j.err;
 }
@@ -206,10 +206,10 @@ enum kind { GAUGE, COUNTER, INFO };
 struct metrics {
 	struct buf *out;
 	bool openmetrics;
-	int err; /* the first */
+	int err; /* the first error */
 };
 
-/* A counter's family has no _total in OpenMetrics, and has it in the older format. */
+/* Append the comments of a metric family. The name of a counter ends in _total in the older format only. */
 static void metrics_family(struct metrics *m, enum kind kind, const char *name, const char *unit,
 			   const char *help)
 {
@@ -231,7 +231,7 @@ static void metrics_family(struct metrics *m, enum kind kind, const char *name, 
 		m->err = buf_printf(m->out, "# HELP asprof_agent_%s%s %s\n", name, end, help);
 }
 
-/* A label's value: the same escapes in both formats. */
+/* Append BEFORE and a label. Both formats have the same escapes. */
 static void metrics_label(struct metrics *m, const char *name, const char *value,
 			  const char *before)
 {
@@ -255,7 +255,7 @@ static void metrics_name(struct metrics *m, const char *name, const char *end)
 		m->err = buf_printf(m->out, "asprof_agent_%s%s", name, end);
 }
 
-static void value(struct metrics *m, double v)
+static void metrics_value(struct metrics *m, double v)
 {
 	if (!m->err)
 		m->err = buf_printf(m->out, " %.17g\n", v);
@@ -266,12 +266,12 @@ static void metrics_single(struct metrics *m, enum kind kind, const char *name, 
 {
 	metrics_family(m, kind, name, unit, help);
 	metrics_name(m, name, kind == COUNTER ? "_total" : "");
-	value(m, v);
+	metrics_value(m, v);
 }
 
-/* NUMBER is the offset of a number of struct live_destination's. */
+/* Append a counter with a value for each destination. OFFSET is the value's offset in struct live_destination. */
 static void metrics_destinations(struct metrics *m, const struct live_status *s, const char *name,
-				 size_t number, const char *help)
+				 size_t offset, const char *help)
 {
 	uint64_t count;
 
@@ -281,22 +281,22 @@ static void metrics_destinations(struct metrics *m, const struct live_status *s,
 		metrics_label(m, "destination", s->destinations[i].name, "{");
 		if (!m->err)
 			m->err = buf_append_string(m->out, "}");
-		memcpy(&count, (const char *)&s->destinations[i] + number, sizeof(count));
-		value(m, (double)count);
+		memcpy(&count, (const char *)&s->destinations[i] + offset, sizeof(count));
+		metrics_value(m, (double)count);
 	}
 }
 
 static void metrics_losses(struct metrics *m, const struct live_status *s)
 {
-	if (!s->kinds.told)
+	if (!s->kinds.is_reported)
 		return;
-	metrics_family(m, COUNTER, "losses", NULL, "What was lost, by kind.");
+	metrics_family(m, COUNTER, "losses", NULL, "Losses by kind.");
 	for (size_t i = 0; i < KINDS; i++) {
 		metrics_name(m, "losses", "_total");
 		metrics_label(m, "kind", loss_kinds[i].name, "{");
 		if (!m->err)
 			m->err = buf_append_string(m->out, "}");
-		value(m, (double)lost(s, i));
+		metrics_value(m, (double)loss_count(s, i));
 	}
 }
 
@@ -305,7 +305,7 @@ int status_write_metrics(struct buf *out, const struct live_status *s,
 {
 	struct metrics m = { .out = out, .openmetrics = openmetrics };
 
-	metrics_family(&m, INFO, "build", NULL, "What profiles this process.");
+	metrics_family(&m, INFO, "build", NULL, "Version and engine of the profiler.");
 	metrics_name(&m, "build", "_info");
 	metrics_label(&m, "version", ASPROF_AGENT_VERSION, "{");
 	metrics_label(&m, "engine", s->engine, ",");
@@ -314,32 +314,34 @@ int status_write_metrics(struct buf *out, const struct live_status *s,
 	metrics_label(&m, "group", s->group, ",");
 	if (!m.err)
 		m.err = buf_append_string(out, "}");
-	value(&m, 1);
-	metrics_single(&m, GAUGE, "running", NULL, s->running, "1 while samples are taken.");
+	metrics_value(&m, 1);
+	metrics_single(&m, GAUGE, "running", NULL, s->running,
+		       "1 while profiling runs, 0 during a pause.");
 	metrics_single(&m, GAUGE, "start_time_seconds", "seconds", (double)s->since_ms / 1e3,
-		       "When the taking of samples began, since 1970.");
+		       "Start or last resume of profiling, since 1970.");
 	metrics_single(&m, COUNTER, "samples", NULL, (double)s->samples,
-		       "Samples taken since then.");
+		       "Samples taken since the start or resume.");
 	metrics_single(&m, COUNTER, "samples_lost", NULL, (double)s->lost,
-		       "Samples lost since then.");
+		       "Samples lost since the start or resume.");
 	metrics_losses(&m, s);
-	metrics_single(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports made.");
+	metrics_single(&m, COUNTER, "reports", NULL, (double)s->reports, "Reports created.");
 	metrics_destinations(&m, s, "reports_delivered",
 			     offsetof(struct live_destination, delivered),
-			     "Reports that a destination has got.");
+			     "Reports that a destination has accepted.");
 	metrics_destinations(&m, s, "delivery_failures", offsetof(struct live_destination, failed),
-			     "Tries to deliver that failed.");
+			     "Failed delivery attempts.");
 	metrics_destinations(
 		&m, s, "messages_maybe_twice", offsetof(struct live_destination, maybe_twice),
-		"Messages that a destination may count twice, as its first answer was lost.");
+		"Messages that a destination may count twice, because its first response "
+		"was lost.");
 	metrics_single(&m, GAUGE, "spool_bytes", "bytes", (double)s->losses.spooled_bytes,
-		       "Reports that wait for their delivery.");
+		       "Size of the reports that wait for delivery.");
 	metrics_single(&m, COUNTER, "reports_dropped_bytes", "bytes",
-		       (double)s->losses.dropped_bytes, "Reports that were given up.");
+		       (double)s->losses.dropped_bytes, "Size of the reports that were dropped.");
 	metrics_single(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
 		       "CPU time of the agent's threads.");
 	metrics_single(&m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
-		       "Memory that the agent's side has mapped.");
+		       "Memory that the agent has mapped.");
 	metrics_single(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
 	if (!m.err && openmetrics)
 		m.err = buf_append_string(out, "# EOF\n");

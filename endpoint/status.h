@@ -1,4 +1,4 @@
-/* How the agent is, in words for programs. */
+/* The agent's status as JSON and as metrics. */
 #ifndef ENDPOINT_STATUS_H
 #define ENDPOINT_STATUS_H
 
@@ -8,21 +8,21 @@
 #include "core/agent/live.h"
 #include "core/buf.h"
 
-/* What the agent itself takes of the machine. */
+/* Resources that the agent itself uses. */
 struct status_cost {
-	uint64_t cpu_ns;       /* of its threads that live */
-	uint64_t memory_bytes; /* that its side has mapped */
+	uint64_t cpu_ns;       /* CPU time of its current threads */
+	uint64_t memory_bytes; /* mapped by the agent's side */
 	unsigned threads;
 };
 
-void status_cost(struct status_cost *cost);
+void status_measure_cost(struct status_cost *cost);
 
-/* Append STATUS as an object of JSON. Returns 0 or -errno. */
+/* Append STATUS to OUT as a JSON object. Returns 0 or -errno. */
 int status_write_json(struct buf *out, const struct live_status *status,
 		      const struct status_cost *cost);
 
-/* As metrics: in OpenMetrics 1.0, or in Prometheus' text format 0.0.4, which differ in the names of counters in
- * comments, and in the end. Returns 0 or -errno. */
+/* Append STATUS to OUT as metrics: in OpenMetrics 1.0, or in Prometheus' text format 0.0.4. The formats differ in the
+ * names of counters in comments and in the last line. Returns 0 or -errno. */
 int status_write_metrics(struct buf *out, const struct live_status *status,
 			 const struct status_cost *cost, bool openmetrics);
 

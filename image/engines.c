@@ -1,13 +1,10 @@
-/* Which engines a config asks for: async-profiler, the builtin one, or both. */
+/* Choice of engines: async-profiler, the builtin engine, or both. */
 #include "image/engines.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "asyncprof/engine_client.h"
-#include "core/agent/engine_start.h"
+#include "core/agent/async_profiler.h"
 #include "core/log.h"
-#include "core/own_fds.h"
 #include "core/shared.h"
 #include "engine/collect/builtin.h"
 #include "engine/collect/crash_chunk.h"
@@ -15,27 +12,26 @@
 #include "engine/memory/mem.h"
 #include "engine/runtime/runtimes.h"
 
-/* async-profiler where it is to be had, else the builtin engine, as the user chose. */
+/* async-profiler where its library is found, else the builtin engine; as the user chose. */
 static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
 {
 	static struct engine async_profiler;
-	char problem[MAILBOX_PROBLEM_MAX];
+	char problem[ASYNC_PROFILER_PROBLEM_MAX];
 	int err = -ENOENT;
 
 	if (c->engine != ENGINE_BUILTIN)
-		err = engine_client_open(&async_profiler, shared->async_profiler, wake,
-					 start_string_names_event(c), problem);
+		err = async_profiler_open(&async_profiler, c, wake, problem);
 	if (!err) {
 		*engine = &async_profiler;
 		return 0;
 	}
-	engine_client_close(shared->async_profiler); /* it has no more to do */
+	async_profiler_close();
 	if (err == -ECANCELED)
 		return err;
 	if (shared->async_profiler_lost)
 		log_info("async-profiler does not live through a fork; the builtin engine profiles "
 			 "this process");
-	/* (Where the program has taken it there is nothing that the user could mend.) */
+	/* (Where the program itself uses async-profiler, the user cannot fix that.) */
 	if (c->engine == ENGINE_ASYNC_PROFILER && err != -EBUSY) {
 		if (err == -ENOENT)
 			log_error("cannot find %s: install async-profiler, or name its library in "
@@ -53,15 +49,16 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 
 static void warn_of_allocator(void)
 {
-	const char *by = mem_passed_by();
+	const char *library = mem_passed_by();
 
-	if (by)
-		log_warn("native memory: %s has a malloc of its own, and what that does not hand "
-			 "on to the next is not seen",
-			 by);
+	if (library)
+		log_warn("native memory: %s has its own malloc; allocations that it does not "
+			 "forward "
+			 "are not sampled",
+			 library);
 }
 
-/* With async-profiler for the rest; the builtin engine has it in hand anyway. */
+/* For native memory beside async-profiler. (The builtin engine samples memory itself.) */
 static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
 			      struct wake *wake)
 {
@@ -70,7 +67,7 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	if (c->native_mem_engine != MEM_ENGINE_BUILTIN) {
 		if (c->native_mem_growth_permil != OPTION_OFF)
 			log_warn("NATIVE_MEM_GROWTH needs NATIVE_MEM_ENGINE=builtin beside %s, "
-				 "and does nothing",
+				 "and has no effect",
 				 equipment->engine->name);
 	} else if (c->cpu_interval_ns == OPTION_OFF && c->wall_interval_ns == OPTION_OFF) {
 		equipment->engine = builtin_engine(wake); /* there is nothing else to sample */
@@ -79,7 +76,7 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	}
 }
 
-/* Where our rings have nobody else who looks at them. */
+/* Where no engine reads the rings that crashes are written to. */
 static void choose_crash_writer(struct agent_equipment *equipment, const struct config *c,
 				struct wake *wake)
 {
@@ -95,7 +92,7 @@ static void choose_thread_sampler(struct agent_equipment *equipment, const struc
 {
 	if (!equipment->engine->sample_threads && !equipment->mem_engine &&
 	    c->native_mem_limit_bytes == OPTION_OFF)
-		equipment->look_engine = builtin_engine_to_look(wake);
+		equipment->thread_sampler = builtin_engine_to_look(wake);
 }
 
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)

@@ -1,8 +1,8 @@
-/* The functions of the program's side that the agent's thread calls, in the order of the table that leads
- * to them. (Read by the assembler, too.)
+/* List of the host's functions that the agent's thread calls, in the order of their table. (The assembler reads this
+ * header too.)
  *
- * They run with the image's thread pointer: none of them touches a variable of a thread, errno, or
- * anything of the program's C library but what moves and compares bytes. */
+ * They run with the image's thread pointer. So none of them uses a thread-local variable, errno, or the program's C
+ * library, except for functions that move and compare bytes. */
 #ifndef IMAGE_HOST_CALLS_H
 #define IMAGE_HOST_CALLS_H
 
@@ -44,6 +44,7 @@
 	X(thread_context_places)      \
 	X(thread_clock_cpu)           \
 	X(thread_clock_interrupt)     \
+	X(thread_clock_is_under_way)  \
 	X(thread_clock_spare)         \
 	X(threads_close)              \
 	X(threads_counted)            \

@@ -1,4 +1,4 @@
-/* The image's beginning: from here on it is an agent as any other. */
+/* The image's main(): prepares the agent and runs it. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -39,8 +39,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 	return err;
 }
 
-/* The id that is cleared when this thread is gone is the one that the program's side looks at, and not a
- * word of the C library's. */
+/* When the thread ends, the kernel clears the id that the host's side reads, not a word of the C library. */
 static void begin_thread(void)
 {
 	kernel_call4(SYS_set_tid_address, (long)&shared->agent.id, 0, 0, 0);
@@ -60,7 +59,7 @@ static _Noreturn void run(void)
 	image_end_thread();
 }
 
-/* A later thread, which has a table of its own, too, but an empty one. */
+/* Entry of a later thread. Its descriptor table is its own and empty. */
 static _Noreturn void run_again(void)
 {
 	own_fds_inherit(false);
@@ -73,7 +72,6 @@ static int capture_environment(void)
 {
 	size_t count = 0;
 	char **entries;
-	int err;
 
 	for (const char *at = start->environment; *at; at += strlen(at) + 1)
 		count++;
@@ -84,14 +82,13 @@ static int capture_environment(void)
 	for (const char *at = start->environment; *at; at += strlen(at) + 1)
 		entries[count++] = (char *)(uintptr_t)at;
 	entries[count] = NULL;
+	environment_set_at_start(entries);
 	if (start->config->listen)
 		listener_capture(entries);
-	err = reporters_capture(start->config, entries);
-	free(entries);
-	return err;
+	return reporters_capture(start->config, entries);
 }
 
-/* The C library, or one that is linked in, has found its memory spoiled. */
+/* The C library or a linked library has found corrupt memory. */
 static void report_abort(void)
 {
 	agent_failed(-EFAULT);
@@ -106,7 +103,7 @@ int main(int count, char **arguments)
 	if (start->version != IMAGE_VERSION)
 		image_end_thread();
 	shared = start->shared;
-	image_memory_begin(shared->image_areas);
+	image_memory_begin();
 	host_connect(start);
 	image_on_abort(report_abort);
 	begin_thread();

@@ -1,70 +1,28 @@
-/* All memory of the image's C library (what malloc gives, the stacks of threads) comes by this one
- * function, and so do the image's own mappings. */
+/* The image's mmap(2), munmap(2) and mremap(2), which its C library calls for malloc and thread stacks. */
 #include "image/memory.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "core/kernel.h"
+#include "core/memory/region.h"
 #include "core/shared.h"
-#include "image/reserve.h"
 
-static struct image_area *_Atomic areas; /* NULL: it has not begun */
+static bool has_begun;
 
-/* A fork that comes between the kernel's change and ours makes the child keep an area; never give back what
- * is not ours. So an area is noted behind its mapping, and forgotten ahead of its end. */
-static void note(uintptr_t start, size_t bytes)
+void image_memory_begin(void)
 {
-	struct image_area *all = atomic_load(&areas);
-
-	for (size_t i = 0; all && i < IMAGE_AREAS_MAX; i++) {
-		uintptr_t none = 0;
-
-		if (!atomic_compare_exchange_strong(&all[i].start, &none, 1))
-			continue;
-		all[i].bytes = bytes;
-		atomic_store(&all[i].start, start);
-		return;
-	}
+	region_unmap_image();
+	has_begun = true;
 }
 
-/* The area that ADDRESS is in, all of it, whatever part is to go. Returns how large it was; 0 where it was not
- * noted. */
-static size_t forget(uintptr_t address)
-{
-	struct image_area *all = atomic_load(&areas);
-
-	for (size_t i = 0; all && i < IMAGE_AREAS_MAX; i++) {
-		uintptr_t start = atomic_load(&all[i].start);
-		size_t bytes = all[i].bytes;
-
-		if (start > 1 && address - start < bytes) {
-			atomic_store(&all[i].start, 0);
-			return bytes;
-		}
-	}
-	return 0;
-}
-
-void image_memory_begin(struct image_area inherited[IMAGE_AREAS_MAX])
-{
-	for (size_t i = 0; i < IMAGE_AREAS_MAX; i++) {
-		uintptr_t start = atomic_load(&inherited[i].start);
-
-		if (start > 1)
-			kernel_call4(SYS_munmap, (long)start, (long)inherited[i].bytes, 0, 0);
-		atomic_store(&inherited[i].start, 0);
-	}
-	reserve_begin(&inherited[0]);
-	atomic_store(&areas, inherited);
-}
-
-/* In whole pages. A thread's stack is mapped without access first: it is not counted, as it goes in the thread's last
- * instructions. */
+/* In whole pages. A thread's stack is mapped without access first and is not counted: the thread's last instructions
+ * unmap it. */
 static void count_bytes(size_t added, size_t gone)
 {
 	atomic_fetch_add(&shared->agent.memory_bytes,
@@ -72,28 +30,26 @@ static void count_bytes(size_t added, size_t gone)
 				 (int64_t)((gone + 4095) & ~(size_t)4095));
 }
 
-/* Nothing here may use the C library: it is called before that is ready, and while it holds locks. */
+/* Must not use the C library, which calls it before it is initialized and while it holds locks. */
 long image_map(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
-	long result = kernel_call6(SYS_mmap, (long)address, (long)length, protection, flags, fd,
-				   (long)offset);
+	long result;
 
-	/* (Not the stacks of threads, which give themselves back.) */
-	if (result == -ENOMEM && !address && protection != PROT_NONE)
-		result = reserve_map(length, protection, flags, fd, offset);
+	if (shared->region.start && !address)
+		result = region_mmap(length, protection, flags, fd, offset);
+	else
+		result = kernel_call6(SYS_mmap, (long)address, (long)length, protection, flags, fd,
+				      (long)offset);
 	if (result < 0 && result >= -4095)
 		return result == -EPERM && !address && fd < 0 ? -ENOMEM : result;
 	if (protection != PROT_NONE)
 		count_bytes(length, 0);
-	if ((flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE) && atomic_load(&areas)) {
+	if (has_begun && (flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE))
 		kernel_call4(SYS_madvise, result, (long)length, MADV_WIPEONFORK, 0);
-		if (!reserve_has((void *)result))
-			note((uintptr_t)result, length);
-	}
 	return result;
 }
 
-/* As musl's own. The names are those that it is called by inside and outside. */
+/* Replacements of musl's functions, under musl's internal and public names. */
 void *__mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset);
 
 void *__mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
@@ -112,7 +68,7 @@ void *__mmap(void *address, size_t length, int protection, int flags, int fd, of
 void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 	__attribute__((alias("__mmap")));
 
-/* As musl's, which waits for locks of memory that processes share, where something here has such. */
+/* musl's munmap() waits for users of process-shared locks, where such locks are linked in. */
 void __vm_wait(void) __attribute__((weak));
 int __munmap(void *address, size_t length);
 void *__mremap(void *address, size_t length, size_t wanted, int flags, ...);
@@ -123,13 +79,12 @@ int __munmap(void *address, size_t length)
 
 	if (__vm_wait)
 		__vm_wait();
-	if (reserve_has(address)) {
-		reserve_unmap(address, length);
-		count_bytes(0, length);
-		return 0;
+	if (region_has(address)) {
+		region_unmap(address, length);
+		result = 0;
+	} else {
+		result = kernel_call4(SYS_munmap, (long)address, (long)length, 0, 0);
 	}
-	forget((uintptr_t)address);
-	result = kernel_call4(SYS_munmap, (long)address, (long)length, 0, 0);
 	if (result) {
 		errno = (int)-result;
 		return -1;
@@ -138,58 +93,53 @@ int __munmap(void *address, size_t length)
 	return 0;
 }
 
-/* (What is given to a fixed place nobody asks for here. What is in the reserve stays there: a block of malloc's is copied.) */
+/* In the region the kernel must not move a mapping, which would leave a hole. The mapping grows in place or is copied.
+ * Returns the address or -errno. */
+static long remap(void *address, size_t length, size_t wanted, int flags)
+{
+	long result;
+
+	if (!region_has(address))
+		return kernel_call6(SYS_mremap, (long)address, (long)length, (long)wanted, flags, 0,
+				    0);
+	if (region_resize(address, length, wanted)) {
+		if (wanted > length)
+			kernel_call4(SYS_madvise, (long)address, (long)wanted, MADV_WIPEONFORK, 0);
+		return (long)address;
+	}
+	if (!(flags & MREMAP_MAYMOVE))
+		return -ENOMEM;
+	result = region_mmap(wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (result < 0 && result >= -4095)
+		return result;
+	kernel_call4(SYS_madvise, result, (long)wanted, MADV_WIPEONFORK, 0);
+	memcpy((void *)result, address, length);
+	region_unmap(address, length);
+	return result;
+}
+
+/* (No caller passes a fixed address.) */
 void *__mremap(void *address, size_t length, size_t wanted, int flags, ...)
 {
-	bool reserved = reserve_has(address);
-	size_t noted = reserved ? 0 : forget((uintptr_t)address);
-	long result = -ENOMEM;
+	long result = wanted < PTRDIFF_MAX ? remap(address, length, wanted, flags) : -ENOMEM;
 
-	if (wanted < PTRDIFF_MAX && !reserved)
-		result = kernel_call6(SYS_mremap, (long)address, (long)length, (long)wanted, flags,
-				      0, 0);
 	if (result < 0 && result >= -4095) {
-		if (noted)
-			note((uintptr_t)address, noted);
 		errno = (int)-result;
 		return MAP_FAILED;
 	}
-	if (noted)
-		note((uintptr_t)result, wanted);
 	count_bytes(wanted, length);
 	return (void *)result;
 }
 
-/* As musl's: the end of a thread that nobody waits for, which takes its stack along. */
+/* musl calls it at the end of a detached thread to unmap its stack. The agent has no detached threads
+ * (core/own_thread.h), and a thread cannot return the stack that it runs on to the region. */
 _Noreturn void __unmapself(void *stack, size_t bytes);
 
 _Noreturn void __unmapself(void *stack, size_t bytes)
 {
-	forget((uintptr_t)stack);
-#if defined(__x86_64__)
-	__asm__ volatile("syscall\n\t"
-			 "xor %%edi, %%edi\n\t"
-			 "mov %[exit], %%eax\n\t"
-			 "syscall\n\t"
-			 "hlt"
-			 :
-			 : "a"((long)SYS_munmap), "D"(stack), "S"(bytes), [exit] "i"(SYS_exit)
-			 : "memory");
-#elif defined(__aarch64__)
-	register long number __asm__("x8") = SYS_munmap;
-	register void *first __asm__("x0") = stack;
-	register size_t second __asm__("x1") = bytes;
-
-	__asm__ volatile("svc #0\n\t"
-			 "mov x0, #0\n\t"
-			 "mov x8, %[exit]\n\t"
-			 "svc #0\n\t"
-			 "brk #0"
-			 :
-			 : "r"(number), "r"(first), "r"(second), [exit] "i"(SYS_exit)
-			 : "memory");
-#endif
-	__builtin_unreachable();
+	(void)stack, (void)bytes;
+	for (;;)
+		kernel_call4(SYS_exit, 0, 0, 0, 0);
 }
 
 int munmap(void *address, size_t length) __attribute__((alias("__munmap")));

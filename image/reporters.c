@@ -1,5 +1,4 @@
-/* Which reporters a config asks for: a directory, a bucket; with neither, a directory; and
- * servers of profiles. */
+/* Choice of reporters: a directory, S3, Pyroscope, OTLP. With neither a directory nor S3: the default directory. */
 #include "image/reporters.h"
 
 #include <string.h>
@@ -20,16 +19,10 @@ int reporters_capture(const struct config *config, char *const *environment)
 {
 	int err = place_capture(config, environment);
 
-	if (!err && config->s3_bucket)
-		err = s3_capture_environment(environment);
-	if (!err && (config->pyroscope_url || config->otlp_endpoint))
-		err = push_capture_environment(environment);
-	if (!err)
-		err = origin_capture(environment);
-	return err;
+	return err ? err : origin_capture(environment);
 }
 
-/* The reporters, in the order in which the log tells of them, and whether each is asked for. */
+/* In the order in which the log names them. */
 static int open_all(struct reporter **reporters, size_t *count, const struct config *config)
 {
 	const struct {
@@ -57,7 +50,8 @@ static void log_recovered(void *context, const struct recover_result *result)
 {
 	(void)context;
 	if (result->outcome == RECOVER_MADE)
-		log_info("recovered what process %d had, which was killed: %llu samples (%s)",
+		log_info("recovered the last report of process %d, which was killed: %llu samples "
+			 "(%s)",
 			 (int)result->report->pid,
 			 (unsigned long long)result->report->samples_taken, result->made);
 	else if (result->outcome == RECOVER_DAMAGED || result->outcome == RECOVER_FAILED)
@@ -66,23 +60,23 @@ static void log_recovered(void *context, const struct recover_result *result)
 							    : strerror(-result->err));
 }
 
-struct bound {
-	bool (*go_on)(void *context);
+struct continue_check {
+	bool (*may_continue)(void *context);
 	void *context;
 };
 
-static bool go_on(void *context)
+static bool may_continue(void *context)
 {
-	struct bound *bound = context;
+	struct continue_check *check = context;
 
-	return bound->go_on(bound->context);
+	return check->may_continue(check->context);
 }
 
 static int recover(int dir, bool (*may)(void *context), void *context)
 {
-	struct bound bound = { may, context };
+	struct continue_check check = { may, context };
 	const struct recover_how how = {
-		.out = -1, .go_on = go_on, .tell = log_recovered, .context = &bound
+		.out = -1, .go_on = may_continue, .on_result = log_recovered, .context = &check
 	};
 
 	return recover_spool(dir, &how);

@@ -1,17 +1,16 @@
-/* What the program's side hands to the image as it starts it: the one thing that both know of each other,
- * beside core/shared.h. The image gets its address as argv[1]. */
+/* Start parameters from the host's side to the image. Besides core/shared.h, they are all that the two share. The image
+ * gets their address as argv[1]. */
 #ifndef IMAGE_START_H
 #define IMAGE_START_H
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "core/options/config.h"
 #include "core/shared.h"
 
-/* Told apart from an image that was built with other headers, which must not run. */
+/* Detects an image that was built with other headers and must not run. */
 #define IMAGE_VERSION \
 	(0x61730001u ^ (uint32_t)(sizeof(struct shared) << 8) ^ (uint32_t)sizeof(struct config))
 
@@ -22,13 +21,13 @@ struct image_start {
 	uint32_t version;
 	struct shared *shared;
 	const struct config *config;
-	const char *environment; /* as the program began with it: entries, each with its NUL, and an
-				   * empty one */
-	const void *const *host; /* functions of the program's side, in the order of host_calls.h */
+	const char *
+		environment; /* of the program at its start: entries with their NUL, then an empty one */
+	const void *const *host; /* functions of the host's side, in the order of host_calls.h */
 	uintptr_t auxiliary[IMAGE_AUXILIARY_MAX][2];
 
-	/* Set by the image once it has begun: where its C library keeps the thread, and what a later
-	 * thread calls to go on with the same memory. That does not return. */
+	/* Set by the image when it has started: its thread pointer, and the entry of a later thread that continues
+	 * with the same memory. The entry does not return. */
 	uintptr_t thread_pointer;
 	void (*_Atomic again)(void);
 };

@@ -1,9 +1,9 @@
 /* asprof-agent-launch PROGRAM [ARGUMENT...]: the ENTRYPOINT of a container image that has no shell.
  *
- * Becomes the program, with libasprof_preload.so in LD_PRELOAD where the program can be profiled; else
- * without it, after one line on standard error that says why. It is static and has no C library, so
- * that it runs in any image. What it asks of a program is what asprof-agent-entrypoint asks, and, with
- * more words, decoder/commands/preloadable.c. */
+ * Executes the program, with libasprof_preload.so in LD_PRELOAD where the program can be profiled; else
+ * without it, after one line on standard error with the reason. It is static and has no C library, so
+ * that it runs in any image. It makes the same checks as asprof-agent-entrypoint and
+ * decoder/commands/preloadable.c. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +18,11 @@
 #define ME      "asprof-agent-launch"
 #define PRELOAD "libasprof_preload.so"
 
-#if defined(__x86_64__)
-#define ARCH_ELF_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define ARCH_ELF_MACHINE EM_AARCH64
-#else
-#error "which number do ELF files of this processor have?"
-#endif
-
 /* As of a shell. */
 enum { LAUNCH_USAGE = 2, LAUNCH_CANNOT_EXECUTE = 126, LAUNCH_NOT_FOUND = 127 };
 
 #define SCRIPTS_MAX 4
-#define SAID_MAX    4096
+#define OUTPUT_MAX  4096
 
 /* The compiler may call these. */
 void *memcpy(void *to, const void *from, size_t n);
@@ -76,7 +68,7 @@ static const char *find(const char *text, const char *what)
 	return NULL;
 }
 
-/* What follows the last '/', or all. */
+/* The part after the last '/', or all. */
 static const char *base_name(const char *path)
 {
 	const char *base = path;
@@ -87,7 +79,7 @@ static const char *base_name(const char *path)
 	return base;
 }
 
-/* Put the texts together; what does not fit is false, and a "" in TO. */
+/* Concatenate A, B and C into TO. Returns false, with "" in TO, where they do not fit. */
 static bool join(char *to, size_t size, const char *a, size_t a_length, const char *b,
 		 const char *c)
 {
@@ -103,8 +95,8 @@ static bool join(char *to, size_t size, const char *a, size_t a_length, const ch
 	return true;
 }
 
-/* A line of the texts up to a NULL, on standard error at once: others may be writing there. */
-__attribute__((sentinel)) static void say(const char *text, ...)
+/* Write the texts up to a NULL as one line, by one write(2), to standard error. */
+__attribute__((sentinel)) static void print_error(const char *text, ...)
 {
 	char line[3 * PATH_MAX];
 	size_t n = 0, more;
@@ -123,7 +115,7 @@ __attribute__((sentinel)) static void say(const char *text, ...)
 	raw_write(2, line, n + 1);
 }
 
-static const char *get(char *const *envp, const char *name)
+static const char *environment_get(char *const *envp, const char *name)
 {
 	for (; *envp; envp++)
 		if (starts_with(*envp, name) && (*envp)[length(name)] == '=')
@@ -131,11 +123,11 @@ static const char *get(char *const *envp, const char *name)
 	return NULL;
 }
 
-/* --- where things are ----------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------- */
 
 static bool is_file(const char *path, int mode)
 {
-	/* A directory may be "executed" as well, but has a "." in it. */
+	/* A directory can have the execute permission too, but it has an entry ".". */
 	char inside[PATH_MAX + 2];
 
 	return !raw_access(path, mode) &&
@@ -146,7 +138,7 @@ static bool is_file(const char *path, int mode)
 /* As execvp(3): NAME, or the first in PATH. Returns 0 or -errno. */
 static int find_program(const char *name, char *const *envp, char path[PATH_MAX])
 {
-	const char *p = get(envp, "PATH");
+	const char *p = environment_get(envp, "PATH");
 	int err = -ENOENT;
 	size_t n;
 
@@ -169,8 +161,8 @@ static int find_program(const char *name, char *const *envp, char path[PATH_MAX]
 	}
 }
 
-/* The library beside this program, or in the lib directory beside its bin; else its name, for which
- * the dynamic linker looks. ARGV0 is for where there is no /proc. */
+/* The path of the library next to this program, or in the lib directory next to its bin; else its name alone, which the
+ * dynamic linker searches for. ARGV0 is used where /proc is missing. */
 static void find_library(const char *argv0, char path[PATH_MAX])
 {
 	static const char *const places[] = { "", "lib/", "lib64/" };
@@ -188,16 +180,16 @@ static void find_library(const char *argv0, char path[PATH_MAX])
 	for (size_t i = 0; *self == '/' && i < sizeof(places) / sizeof(*places); i++) {
 		if (join(path, PATH_MAX, self, directory, places[i], PRELOAD) && is_file(path, 4))
 			return;
-		/* From here on, of the directory above. */
+		/* The next places are below the parent directory. */
 		while (!i && directory > 1 && self[--directory - 1] != '/')
 			;
 	}
 	join(path, PATH_MAX, PRELOAD, length(PRELOAD), "", "");
 }
 
-/* --- may it be preloaded -------------------------------------------------------------------- */
+/* --- checks of the program -------------------------------------------------------------------- */
 
-/* The word after those of the first line of a script that are env(1) and its switches. */
+/* The interpreter in a script's first line: the first word, or the first after env(1) and its switches. */
 static char *script_interpreter(char *line)
 {
 	bool after_env = false;
@@ -221,7 +213,7 @@ static char *script_interpreter(char *line)
 	}
 }
 
-/* Have PATH be what is executed for it, where it is a script. */
+/* Where PATH is a script, replace it by the path of its interpreter. */
 static void follow_scripts(char path[PATH_MAX], char *const *envp)
 {
 	char line[257], next[PATH_MAX], *word;
@@ -246,7 +238,7 @@ static void follow_scripts(char path[PATH_MAX], char *const *envp)
 	}
 }
 
-/* Read the linker's name from the open program. Returns "" or why the program cannot be profiled. */
+/* Read the dynamic linker's path from the open program. Returns "" or the reason why the program cannot be profiled. */
 static const char *read_linker(int fd, char linker[PATH_MAX])
 {
 	Elf64_Ehdr header;
@@ -274,7 +266,7 @@ static const char *read_linker(int fd, char linker[PATH_MAX])
 	return "it is statically linked, so no library can be preloaded";
 }
 
-/* The mode and owner, by the one call whose struct is the same on every processor. */
+/* By statx(2), whose struct is the same on every processor. */
 static bool is_privileged(const char *path)
 {
 	struct statx stx;
@@ -287,7 +279,7 @@ static bool is_privileged(const char *path)
 		stx.stx_gid != (uint32_t)raw_call(SYS_getgid, 0, 0, 0, 0, 0));
 }
 
-/* Whether the library is among what is preloaded already. */
+/* PRESENT is the value of LD_PRELOAD. */
 static bool is_preloaded(const char *present)
 {
 	const char *at = find(present, PRELOAD);
@@ -295,12 +287,12 @@ static bool is_preloaded(const char *present)
 	return at && (at == present || at[-1] == '/' || at[-1] == ':' || at[-1] == ' ');
 }
 
-/* Put LIBRARY in front of what is preloaded already. ENVP has room for an entry in front of it.
- * Returns where the environment begins now; NULL where there are too many preloads. */
+/* Insert LIBRARY as the first library in LD_PRELOAD. There is room for one entry before ENVP.
+ * Returns the new start of the environment, or NULL where LD_PRELOAD becomes too long. */
 static char **set_preload(char **envp, const char *library)
 {
 	static char entry[PATH_MAX + 65536];
-	const char *present = get(envp, "LD_PRELOAD");
+	const char *present = environment_get(envp, "LD_PRELOAD");
 	char **at = envp;
 
 	if (present && is_preloaded(present))
@@ -318,11 +310,11 @@ static char **set_preload(char **envp, const char *library)
 	return envp;
 }
 
-/* Have the dynamic linker list what it would load, without running the program: it tells whether it
- * finds the C library, and all that the preload needs of it. SAID gets what it prints.
+/* Run the dynamic linker to list the libraries that it would load, without running the program. It reports whether it
+ * finds the C library and all symbols that the preload needs. Its output is written to OUTPUT.
  * Returns its status, or -1. */
 static int ask_linker(const char *linker, const char *program, const char *library, char **envp,
-		      char said[SAID_MAX])
+		      char output[OUTPUT_MAX])
 {
 	char *argv[] = { (char *)linker, (char *)program, NULL };
 	int fds[2], status = -1;
@@ -330,7 +322,7 @@ static int ask_linker(const char *linker, const char *program, const char *libra
 	char rest[256];
 	long pid, got;
 
-	*said = '\0';
+	*output = '\0';
 	if (raw_pipe(fds) < 0)
 		return -1;
 	pid = raw_fork();
@@ -340,7 +332,7 @@ static int ask_linker(const char *linker, const char *program, const char *libra
 		if (fds[1] > 2)
 			raw_close(fds[1]);
 		raw_close(fds[0]);
-		/* (Here the argv below the environment is a copy, and not needed.) */
+		/* (In this child the argv before the environment is a copy that nothing needs.) */
 		envp = set_preload(envp, library);
 		if (envp) {
 			*--envp = (char *)"LD_TRACE_LOADED_OBJECTS=1";
@@ -350,22 +342,22 @@ static int ask_linker(const char *linker, const char *program, const char *libra
 	}
 	raw_close(fds[1]);
 	while (pid > 0 &&
-	       ((got = raw_read(fds[0], n < SAID_MAX - 1 ? said + n : rest,
-				n < SAID_MAX - 1 ? SAID_MAX - 1 - n : sizeof(rest))) > 0 ||
+	       ((got = raw_read(fds[0], n < OUTPUT_MAX - 1 ? output + n : rest,
+				n < OUTPUT_MAX - 1 ? OUTPUT_MAX - 1 - n : sizeof(rest))) > 0 ||
 		got == -EINTR))
-		if (got > 0 && n < SAID_MAX - 1)
+		if (got > 0 && n < OUTPUT_MAX - 1)
 			n += (size_t)got;
-	said[n] = '\0';
+	output[n] = '\0';
 	raw_close(fds[0]);
 	while (pid > 0 && raw_wait(pid, &status) == -EINTR)
 		;
 	return pid > 0 ? status : -1;
 }
 
-/* The line of SAID that tells of the preload what keeps it out; NULL where there is none. */
-static const char *find_complaint(char said[SAID_MAX])
+/* The line of OUTPUT that says why the preload cannot be loaded; NULL where there is none. */
+static const char *find_complaint(char output[OUTPUT_MAX])
 {
-	char *line = said, *end;
+	char *line = output, *end;
 
 	for (; *line; line = end) {
 		for (end = line; *end && *end != '\n'; end++)
@@ -379,9 +371,9 @@ static const char *find_complaint(char said[SAID_MAX])
 	return NULL;
 }
 
-/* Why PROGRAM cannot be profiled, "" where it can. */
+/* The reason why PROGRAM cannot be profiled; "" where it can. */
 static const char *check_program(char program[PATH_MAX], char **envp, const char *library,
-				 char said[SAID_MAX])
+				 char output[OUTPUT_MAX])
 {
 	char linker[PATH_MAX];
 	const char *why;
@@ -401,38 +393,38 @@ static const char *check_program(char program[PATH_MAX], char **envp, const char
 		return "its dynamic linker is not here";
 	if (is_privileged(program))
 		return "it gains privileges from its file, so LD_PRELOAD is ignored";
-	/* musl's knows no versions, and so has nothing to complain of. */
+	/* musl's linker checks no symbol versions. */
 	if (starts_with(base_name(linker), "ld-musl-"))
 		return "";
-	if (ask_linker(linker, program, library, envp, said))
-		return *said ? said : "the dynamic linker cannot be asked";
-	why = find_complaint(said);
+	if (ask_linker(linker, program, library, envp, output))
+		return *output ? output : "the dynamic linker cannot be asked";
+	why = find_complaint(output);
 	return why ? why : "";
 }
 
 /* --- the program ---------------------------------------------------------------------------- */
 
-__attribute__((noreturn)) static void fail(const char *program, int err)
+__attribute__((noreturn)) static void exit_not_executed(const char *program, int err)
 {
-	say(ME ": ", program,
-	    err == -ENOENT    ? ": no such program"
-	    : err == -ENOEXEC ? ": not a program"
-			      : ": cannot be executed",
-	    NULL);
+	print_error(ME ": ", program,
+		    err == -ENOENT    ? ": no such program"
+		    : err == -ENOEXEC ? ": not a program"
+				      : ": cannot be executed",
+		    NULL);
 	raw_exit(err == -ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE);
 }
 
-/* STACK is what the kernel leaves there: argc, argv and its NULL, the environment and its NULL. The
- * program's argv is moved down over this one's first, so a place is free between the two. */
+/* STACK is as the kernel leaves it: argc, argv with its NULL, the environment with its NULL. argv[0] is removed by moving
+ * the rest down, so there is a free entry between argv and the environment. */
 __attribute__((used)) void launch(long *stack)
 {
-	static char program[PATH_MAX], looked[PATH_MAX], library[PATH_MAX], said[SAID_MAX];
+	static char program[PATH_MAX], checked[PATH_MAX], library[PATH_MAX], output[OUTPUT_MAX];
 	char **argv = (char **)(stack + 1), **envp = argv + *stack + 1, **preloaded;
 	const char *why;
 	int err;
 
 	if (*stack < 2) {
-		say("usage: " ME " PROGRAM [ARGUMENT...]", NULL);
+		print_error("usage: " ME " PROGRAM [ARGUMENT...]", NULL);
 		raw_exit(LAUNCH_USAGE);
 	}
 	find_library(argv[0], library);
@@ -440,15 +432,15 @@ __attribute__((used)) void launch(long *stack)
 		argv[i] = argv[i + 1];
 	err = find_program(argv[0], envp, program);
 	if (err)
-		fail(argv[0], err);
-	memcpy(looked, program, sizeof(program));
-	why = check_program(looked, envp, library, said);
+		exit_not_executed(argv[0], err);
+	memcpy(checked, program, sizeof(program));
+	why = check_program(checked, envp, library, output);
 	preloaded = *why ? envp : set_preload(envp, library);
 	if (!preloaded)
 		why = "LD_PRELOAD is too long already";
 	if (*why)
-		say(ME ": ", program, " will not be profiled: ", why, NULL);
-	fail(argv[0], (int)raw_execve(program, argv, preloaded ? preloaded : envp));
+		print_error(ME ": ", program, " will not be profiled: ", why, NULL);
+	exit_not_executed(argv[0], (int)raw_execve(program, argv, preloaded ? preloaded : envp));
 }
 
-RAW_START(launch);
+ARCH_START(launch);

@@ -1,5 +1,4 @@
-/* The system calls that the launcher makes, without a C library: each returns what the kernel does, a
- * result or -errno. */
+/* System calls of the launcher, without a C library. Each returns the kernel's result or -errno. */
 #ifndef LAUNCHER_RAW_H
 #define LAUNCHER_RAW_H
 
@@ -12,20 +11,6 @@ static inline long raw_call(long number, long a, long b, long c, long d, long e)
 {
 	return kernel_call6(number, a, b, c, d, e, 0);
 }
-
-#if defined(__x86_64__)
-/* The kernel leaves argc, argv and envp on the stack, and no return address. */
-#define RAW_START(function)                                  \
-	__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n" \
-		"\tmov %rsp, %rdi\n\tand $-16, %rsp\n\tcall " #function "\n\thlt\n")
-#elif defined(__aarch64__)
-#define RAW_START(function)                                         \
-	__asm__(".globl _start\n_start:\n\tmov x29, #0\n"           \
-		"\tmov x30, #0\n\tmov x0, sp\n\tbl " #function "\n" \
-		"\tbrk #1\n")
-#else
-#error "no way known to start on this processor"
-#endif
 
 static inline long raw_openat(const char *path, int flags)
 {
@@ -52,7 +37,7 @@ static inline long raw_write(int fd, const void *data, size_t size)
 	return raw_call(SYS_write, fd, (long)data, (long)size, 0, 0);
 }
 
-/* Whether PATH may be used in MODE (of access(2)), 0 or -errno, by the real user. */
+/* As access(2), for the real user. */
 static inline long raw_access(const char *path, int mode)
 {
 	return raw_call(SYS_faccessat, -100, (long)path, mode, 0, 0);
@@ -83,7 +68,7 @@ static inline long raw_dup3(int from, int to)
 	return raw_call(SYS_dup3, from, to, 0, 0, 0);
 }
 
-/* A child whose end sends no signal, which might still be pending, or be ignored, in the program. */
+/* A child whose end sends no signal: SIGCHLD could stay pending in the program. */
 static inline long raw_fork(void)
 {
 	return raw_call(SYS_clone, 0, 0, 0, 0, 0);

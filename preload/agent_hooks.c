@@ -1,16 +1,17 @@
-/* What the agent does when the interposers tell it something. */
+/* The agent's implementation of the interposers' hooks. */
 #include "preload/agent_hooks.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 
-#include "asyncprof/engine_thread.h"
 #include "core/agent.h"
+#include "core/agent/async_profiler.h"
 #include "core/clock.h"
 #include "core/error_text.h"
 #include "core/futex.h"
-#include "core/kernel.h"
 #include "core/log.h"
+#include "core/agent/lost_reports.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/shared.h"
@@ -23,23 +24,23 @@
 #include "preload/process_agent.h"
 #include "preload/interpose/sample.h"
 
-/* How long to wait until threads of ours are gone, also from the kernel's list: one that waits for a server's answer looks
- * once a second whether it is to end. */
+/* Maximum wait until own threads have ended, also in the kernel's list. A thread that waits for a server's answer
+ * checks once a second whether it is to end. */
 #define OWN_GONE_NS 3000000000u
-/* Likewise for one that has been called off; and, in a program that has threads of its own, for those that async-profiler
- * had. */
+/* The same for a thread that was canceled before it began, and for async-profiler's threads. In a program with
+ * several threads the second limit applies: they cannot be distinguished from async-profiler's. */
 #define THREAD_GONE_NS 1000000000u
 #define ENGINE_GONE_NS 10000000u
 
-/* How long the program waits until the agent's thread has given up what it has given up itself. */
-#define FOLLOWED_NS 200000000u
+/* Maximum time that the program waits until the agent's main thread has dropped credentials. */
+#define CREDENTIALS_DROPPED_NS 500000000u
 
 static bool own_threads_are_gone(void)
 {
 	return !own_thread_count() && (thread_count_is(1) || own_thread_none_left());
 }
 
-/* False when there was no agent. Only a thread that the kernel has forgotten does not count. */
+/* Returns false when there was no agent. A thread counts until the kernel has removed it. */
 static bool end_own_threads(void)
 {
 	uint64_t until;
@@ -49,33 +50,34 @@ static bool end_own_threads(void)
 	until = clock_monotonic_ns() + OWN_GONE_NS;
 	while (!own_threads_are_gone() && clock_monotonic_ns() < until)
 		system_sleep(50000);
-	until = clock_monotonic_ns() + ENGINE_GONE_NS;
+	until = clock_monotonic_ns() +
+		(thread_alive_count() == 1 ? THREAD_GONE_NS : ENGINE_GONE_NS);
 	while (shared->async_profiler && !thread_count_is(1) && clock_monotonic_ns() < until)
 		system_sleep(50000);
 	return true;
 }
 
-/* Other threads stand still while the one that ends the process waits for the last report: they would be gone
- * by now, and what they run on may be, as an interpreter that has been taken down. What is left of exit(3) then
- * takes less than STILL_NS, also on a busy machine; if it waits for one of them, it waits that long. A program of so many that to stop
- * them takes longer than it is worth is left alone; so it is where async-profiler works, which needs locks that
- * they may hold. */
+/* While one thread waits for the last report at the end of the process, the others are stopped. Without the wait
+ * they would have ended by now, and what they use may be gone, such as an interpreter. After the wait exit(3) takes
+ * less than STILL_NS, also on a busy machine; if it waits for a stopped thread, it waits that long. Nothing is
+ * stopped in a program with so many threads that it takes too long, or with async-profiler, which may need locks
+ * that they hold. */
 #define STILL_NS 100000000u
 #define HELD_MAX 1000
 
 static struct {
-	_Atomic uint32_t on; /* 0: nobody was held yet */
+	_Atomic uint32_t on; /* 0: no thread was ever stopped */
 	_Atomic uint64_t until_ns;
 	_Atomic bool missed;
 } hold;
 
-/* In the sampling signal's handler, where every other signal is blocked. */
+/* In the sampling signal's handler, with all other signals blocked. */
 static void hold_thread(void)
 {
 	uint64_t until_ns;
 	uint32_t on;
 
-	/* The agent's thread waits for who is in the sampler of allocations. */
+	/* The agent's thread waits for threads in the allocation sampler. */
 	if (mem_thread.inside) {
 		atomic_store(&hold.missed, true);
 		return;
@@ -113,6 +115,15 @@ static void release_other_threads(uint64_t after_ns)
 	futex_wake(&hold.on);
 }
 
+/* The agent's thread has had its time, but perhaps no processor to log what is lost. */
+static void log_lost_reports(void)
+{
+	const struct config *config = process_config();
+
+	log_stop_queueing();
+	lost_reports_log(config->spool_dir != NULL, config->exit_timeout_ns && !config->spool_dir);
+}
+
 static void on_process_exiting(enum exiting how)
 {
 	int err = agent_failure();
@@ -120,29 +131,35 @@ static void on_process_exiting(enum exiting how)
 	sampler_call_off();
 	if (how == EXITING_BY_RETURN) {
 		end_own_threads();
+		if (agent_exists())
+			log_lost_reports();
 	} else {
 		hold_other_threads(process_config()->exit_timeout_ns);
-		agent_stop(process_config()->exit_timeout_ns);
+		if (agent_stop(process_config()->exit_timeout_ns) == -ETIMEDOUT)
+			log_lost_reports();
 		release_other_threads(STILL_NS);
 	}
 	if (err && how != EXITING_BY_SIGNAL)
-		log_error("the agent's thread failed: %s; there is no profile of what came after",
+		log_error("the agent's thread failed: %s; there is no later profile",
 			  error_text(-err));
 }
 
 static void on_process_exiting_again(void)
 {
 	agent_await_stop(process_config()->exit_timeout_ns);
+	if (agent_exists())
+		log_lost_reports();
 }
 
-/* The first thread that the program makes: from now on a signal may come to one that has ended. */
+/* Once the program has created a thread, the signal that starts the agent could arrive in a thread that has ended. So
+ * the agent's thread is started now. */
 static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	threads_started(stack_low, stack_high, entry);
 	process_agent_start_thread();
 }
 
-/* (The agent's thread is none of the C library's.) */
+/* (The C library does not know the agent's thread.) */
 static void on_before_last_thread_ends(void)
 {
 	if (shared->async_profiler)
@@ -151,147 +168,90 @@ static void on_before_last_thread_ends(void)
 
 static bool on_namespace_change(void)
 {
-	bool called_off = sampler_call_off();
+	return process_suspend_for_call(end_own_threads);
+}
 
-	if (!end_own_threads() && !called_off)
+static void on_namespace_changed(void)
+{
+	process_resume_after_call(process_schedule_agent);
+}
+
+/* The C library only knows threads for async-profiler. */
+static bool on_credential_broadcast(void)
+{
+	if (!shared->async_profiler)
 		return false;
-	process_made_way();
+	process_suspend_for_call(end_own_threads);
 	return true;
-}
-
-/* The C library changes users in every thread that it knows of, and ends the process where one cannot. Of ours it
- * knows those alone that are there for async-profiler. */
-static void on_privilege_change(void)
-{
-	if (shared->async_profiler && end_own_threads())
-		process_made_way();
-}
-
-static bool is_root_beside_agent(void)
-{
-	uid_t users[3] = { 1, 1, 1 };
-
-	if (!agent_exists())
-		return false;
-	kernel_call4(SYS_getresuid, (long)&users[0], (long)&users[1], (long)&users[2], 0);
-	return !users[0] || !users[1] || !users[2];
 }
 
 static void on_credentials_lost(void)
 {
-	privileges_changed();
+	uint32_t change = privileges_changed();
+
 	async_profiler_check_privileges();
-	agent_follow(FOLLOWED_NS);
-	process_come_again();
+	agent_follow(change, CREDENTIALS_DROPPED_NS);
 }
 
-/* Threads that come later are in it, too, be they of this process or of a child. */
-static void stay_in(const struct sandbox *sandbox)
+static void on_sandbox(bool armed)
 {
-	if (!sandbox->refused_in_agent)
-		return;
-	process_confined();
-	log_info("the program enters a sandbox that refuses %s; its forked children are not "
-		 "profiled",
-		 sandbox->refused_in_agent);
-}
+	bool called_off = sampler_call_off();
 
-static void fd_table_unshare(const char *refused)
-{
-	if (process_config()->sandbox == SANDBOX_STAY)
-		log_warn("the program enters a sandbox that refuses %s; profiling is off in this "
-			 "process from now on",
-			 refused);
-	else
+	if (armed && (end_own_threads() || called_off))
 		log_info("the program enters a sandbox; profiling is off in this process from now "
 			 "on");
 }
 
-/* The call that it refuses to what is in it; NULL for none. */
-static const char *refused_by(const struct sandbox *sandbox)
-{
-	if (!sandbox->all_threads && agent_exists())
-		return sandbox->refused;
-	/* async-profiler goes on as if it had what it asked for. */
-	return shared->async_profiler ? sandbox->fails_in_agent : sandbox->refused_in_agent;
-}
+/* Landlock: the rules of a thread cannot be extended to an existing thread, so the agent's threads end before the
+ * call. Some libraries make the call in all threads at once; then the last of them ends profiling, or restarts the
+ * agent if the call has failed. */
 
-static bool on_sandbox(bool armed, const struct sandbox *sandbox)
-{
-	const char *refused = refused_by(sandbox);
-	bool called_off;
-
-	if (process_config()->sandbox == SANDBOX_STAY && !refused) {
-		if (armed)
-			stay_in(sandbox);
-		return false;
-	}
-	called_off = sampler_call_off();
-	if (armed && (end_own_threads() || called_off))
-		fd_table_unshare(refused);
-	return true;
-}
-
-/* Landlock: what a thread of ours may do cannot be taken from it, so those that are there behind the call are made by
- * the thread that has made it. Some libraries have all threads make it at the same time; then the last one does that. */
-
-static _Atomic int entering;
-static atomic_bool is_landlock_logged; /* and said so */
+static atomic_bool is_landlock_logged; /* and it is logged */
 
 static void on_landlock(void)
 {
-	atomic_fetch_add(&entering, 1);
-	if (end_own_threads())
-		process_made_way();
+	process_suspend_for_call(end_own_threads);
 }
 
-static void log_landlock(bool told)
+static void log_landlock(bool was_there)
 {
-	bool was_there = told && process_stay_away();
-
 	if ((sampler_call_off() || was_there) && !atomic_exchange(&is_landlock_logged, true))
-		log_info("the program has entered a domain of Landlock's; profiling is off in this "
+		log_info("the program has entered a Landlock domain; profiling is off in this "
 			 "process from now on");
 }
 
-/* Some wait for what does not come: a disk, an answer. */
-static void leave_behind(void)
+static void on_landlock_done(bool was_notified, bool entered)
 {
-	if (process_stay_away())
-		log_warn("the program has entered a domain of Landlock's, and threads of the agent "
+	/* Some threads wait for a disk or an answer. */
+	bool is_late = was_notified && entered && own_thread_count();
+	bool was_there =
+		was_notified && process_resume_after_call(entered ? NULL : process_start_agent);
+
+	if (!entered || (was_notified && process_is_suspended()))
+		return;
+	if (!is_late)
+		log_landlock(was_there);
+	else if (was_there)
+		log_warn("the program has entered a Landlock domain, and threads of the agent "
 			 "that have not ended in time are not in it; profiling is off in this "
 			 "process "
 			 "from now on");
 }
 
-static void on_landlock_done(bool told, bool entered)
-{
-	if (told && atomic_fetch_sub(&entering, 1) != 1)
-		return;
-	if (told && entered && own_thread_count())
-		leave_behind();
-	else if (entered && process_config()->sandbox == SANDBOX_LEAVE)
-		log_landlock(told);
-	else if (told)
-		process_come_again_from_here();
-}
-
 void agent_hooks_reset_in_child(void)
 {
-	atomic_store(&entering, 0);
 	atomic_store(&is_landlock_logged, false);
 }
 
-/* Nothing may come after this that the program's handler would not understand: the builtin engine
- * takes its timers away, and async-profiler is stopped before the call returns. As programs of node set handlers
- * for every signal that they know the name of, the builtin engine then takes the samples, by a signal without
- * one. */
+/* After this no signal may arrive that the program's handler does not expect. The builtin engine deletes its timers,
+ * and async-profiler stops before the call returns. Node programs set handlers for every signal with a name; then
+ * the builtin engine continues with a signal without one. */
 static void on_signal_claimed(int signo)
 {
 	const struct engine *engine = agent_engine();
 	bool builtin = agent_serves_engine();
 
-	/* An agent that is about to come, by that very signal, comes otherwise, and takes another. */
+	/* A pending agent that would start by this signal gets a thread, and chooses another signal. */
 	if (!engine && sampler_call_pends() && signo == sampler_signal()) {
 		sampler_choose_again();
 		process_agent_start_thread();
@@ -312,8 +272,30 @@ static void on_signal_claimed(int signo)
 		process_change_engine();
 }
 
-/* The agent thread may not have seen yet that it was called off: on a busy machine it gets to that
- * when it has a processor. */
+static void on_syscall_dispatch(bool armed)
+{
+	bool called_off = sampler_call_off();
+
+	process_disable_agent();
+	if (armed && (end_own_threads() || called_off))
+		log_warn("the program dispatches system calls itself "
+			 "(PR_SET_SYSCALL_USER_DISPATCH); profiling is off in this process from "
+			 "now on");
+}
+
+/* async-profiler reads the counter in the program's threads. (Java itself could not run without it.) */
+static void on_tsc_disabled(void)
+{
+	if (!shared->async_profiler || agent_serves_engine())
+		return;
+	log_warn_later("the program forbids a thread the timestamp counter (PR_SET_TSC %d), which "
+		       "async-profiler reads; the builtin engine profiles this process from now on",
+		       PR_TSC_SIGSEGV);
+	agent_stop(process_config()->exit_timeout_ns);
+	process_change_engine();
+}
+
+/* On a busy machine the agent thread may not have seen the cancellation yet. */
 static void on_exec_failed(void)
 {
 	uint64_t until = clock_monotonic_ns() + THREAD_GONE_NS;
@@ -327,7 +309,7 @@ static void on_exec_failed(void)
 	if (!err)
 		exit_arm();
 	else
-		log_error("cannot go on after an exec that failed: %s; profiling is off in this "
+		log_error("cannot continue after a failed exec: %s; profiling is off in this "
 			  "process from now on",
 			  error_text(-err));
 }
@@ -343,11 +325,13 @@ const struct interpose_hooks agent_hooks = {
 	.crashed = sampler_crashed,
 	.exec_failed = on_exec_failed,
 	.before_namespace_change = on_namespace_change,
-	.after_namespace_change = process_come_again,
-	.before_credential_broadcast = on_privilege_change,
-	.is_root_beside_agent = is_root_beside_agent,
+	.after_namespace_change = on_namespace_changed,
+	.before_credential_broadcast = on_credential_broadcast,
+	.after_credential_broadcast = on_namespace_changed,
 	.credentials_lost = on_credentials_lost,
 	.before_sandbox = on_sandbox,
+	.before_syscall_dispatch = on_syscall_dispatch,
+	.before_tsc_is_disabled = on_tsc_disabled,
 	.before_landlock = on_landlock,
 	.after_landlock = on_landlock_done,
 	.signal_claimed = on_signal_claimed,

@@ -10,14 +10,12 @@
 #include "engine/context/thread_labels.h"
 #include "preload/process_agent.h"
 
-#define POLLCATCH_EVENT "tokio.PollcatchV1"
-
-/* The turn that is under way on this thread. */
+/* The current poll of this thread. */
 static __thread struct {
 	struct asprof_thread_local_data *data;
 	uint64_t samples_before, began;
 	bool open;
-} turn;
+} poll;
 
 static int result_to_errno(int err)
 {
@@ -64,26 +62,37 @@ int asprof_agent_label(const char *key, const char *value)
 	return result_to_errno(thread_labels_set(key, value));
 }
 
-void asprof_agent_poll_begin(void)
+static struct asprof_thread_local_data *find_counter(void)
 {
 	const struct engine *engine = agent_engine();
 
-	turn.open = false;
 	if (!engine || !engine->get_thread_local_data)
+		return NULL;
+	/* Once for each thread: no engine moves it. */
+	if (!poll.data)
+		poll.data = engine->get_thread_local_data();
+	return poll.data;
+}
+
+struct asprof_thread_local_data *asprof_agent_poll_counter(void)
+{
+	return find_counter();
+}
+
+void asprof_agent_poll_begin(void)
+{
+	poll.open = false;
+	if (!find_counter())
 		return;
-	/* Once for each thread: neither engine moves it. */
-	if (!turn.data)
-		turn.data = engine->get_thread_local_data();
-	if (!turn.data)
-		return;
-	turn.samples_before = turn.data->sample_counter;
-	turn.began = clock_ticks();
-	turn.open = true;
+	poll.samples_before = poll.data->sample_counter;
+	poll.began = clock_ticks();
+	poll.open = true;
 }
 
 static _Atomic asprof_jfr_event_key known_key = -1;
 
-/* Both ends in ticks, little-endian, as the pollcatch of async-profiler's Rust agent has it. */
+/* Emit the event of a poll: start and end in ticks, little-endian, the format of pollcatch in async-profiler's Rust
+ * agent. */
 static void poll_emit(const struct engine *engine, uint64_t began, uint64_t ended)
 {
 	asprof_jfr_event_key key = known_key;
@@ -92,27 +101,27 @@ static void poll_emit(const struct engine *engine, uint64_t began, uint64_t ende
 	if (!engine->register_jfr_event || !engine->emit_jfr_event)
 		return;
 	if (key < 0)
-		known_key = key = engine->register_jfr_event(POLLCATCH_EVENT);
+		known_key = key = engine->register_jfr_event(ASPROF_AGENT_POLL_EVENT);
 	if (key >= 0)
 		engine->emit_jfr_event(key, (const uint8_t *)ends, sizeof(ends));
 }
 
-/* The turn took so long that a visit for the wall clock fell into it. async-profiler does not move the
- * counter of a thread that it only counts, as that still sleeps. (What is taken for a microsecond is
- * half of one at the least: a turn too many does no harm.) */
+/* True if the poll was as long as the wall interval, so that a wall sample fell into it. async-profiler does not
+ * change the counter of a thread that was asleep. (A microsecond is at least half of one here: an additional event
+ * does no harm.) */
 static bool poll_is_long(uint64_t now)
 {
 	uint64_t interval_ns = process_config()->wall_interval_ns;
 
 	return interval_ns != OPTION_OFF &&
-	       (now - turn.began) >> arch_microsecond_shift() >= interval_ns / 1000;
+	       (now - poll.began) >> arch_microsecond_shift() >= interval_ns / 1000;
 }
 
-/* Another engine has counters and keys of its own. */
-void api_forget(void)
+/* Another engine has other counters and keys. */
+void api_reset_in_child(void)
 {
-	turn.data = NULL;
-	turn.open = false;
+	poll.data = NULL;
+	poll.open = false;
 	known_key = -1;
 }
 
@@ -120,12 +129,22 @@ void asprof_agent_poll_end(void)
 {
 	const struct engine *engine;
 
-	if (!turn.open)
+	if (!poll.open)
 		return;
-	turn.open = false;
-	if (turn.data->sample_counter == turn.samples_before && !poll_is_long(clock_ticks()))
+	poll.open = false;
+	if (poll.data->sample_counter == poll.samples_before && !poll_is_long(clock_ticks()))
 		return;
 	engine = agent_engine();
 	if (engine)
-		poll_emit(engine, turn.began, clock_ticks());
+		poll_emit(engine, poll.began, clock_ticks());
+}
+
+int asprof_agent_poll_record(unsigned long long began, unsigned long long ended)
+{
+	const struct engine *engine = agent_engine();
+
+	if (!engine)
+		return result_to_errno(-ESRCH);
+	poll_emit(engine, began, ended);
+	return 0;
 }

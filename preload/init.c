@@ -1,4 +1,4 @@
-/* The composition root: what happens when the library is loaded, and who works with whom. */
+/* Composition root: the steps of the constructor, and which modules work together. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -9,14 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "asyncprof/engine_thread.h"
 #include "core/agent.h"
+#include "core/agent/async_profiler.h"
 #include "core/clock.h"
 #include "core/error_text.h"
 #include "core/executable.h"
 #include "core/loaded_symbol.h"
 #include "core/log.h"
 #include "core/options/admit.h"
+#include "core/memory/region.h"
 #include "core/shared.h"
 #include "core/signal_share.h"
 #include "core/system.h"
@@ -32,10 +33,8 @@
 #include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
 #include "preload/process_agent.h"
-#include "core/agent/async_profiler.h"
 #include "preload/child_environment.h"
 #include "preload/image/image.h"
-#include "asyncprof/stall_events.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
@@ -43,20 +42,23 @@
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
-/* Stands for this library where one is registered with the C library. (No object of the compiler's, which has
- * one, is linked in: their constructors do nothing but take time.) */
+/* Identifies this library where it registers with the C library. (The compiler's object files, which define it, are
+ * not linked in: their constructors only take time.) */
 char __dso_handle __attribute__((visibility("hidden")));
 
 static struct config config;
-static bool admitted;     /* and this process may have an agent */
-static bool is_child;     /* forked from one that was admitted */
-static bool has_made_way; /* its agent ended for what the program was about to do */
-static bool is_back;      /* and one has come since */
+static bool admitted;    /* this process may have an agent */
+static bool is_child;    /* forked from an admitted process */
+static bool has_resumed; /* the agent was suspended for a call and started again */
 
-void process_made_way(void)
-{
-	has_made_way = true;
-}
+/* Number of the program's calls for which the agent is suspended now, and flags. */
+#define SUSPENDED_CALLS 0xffffu
+#define AGENT_WAS_ENDED 0x10000u /* for one of these calls; it is started after the last one */
+#define AGENT_RESUMES   0x20000u /* it is being started */
+static _Atomic uint32_t suspended_for_call;
+
+/* Maximum time that a call waits for an agent that another thread is starting. */
+#define RESUMED_NS 100000000u
 
 const struct config *process_config(void)
 {
@@ -87,32 +89,32 @@ static int agent_start_due(uint64_t due_ns)
 	return err;
 }
 
-/* A process whose children are to be in another pid namespace can have no more threads. */
+/* A process whose children will be in another pid namespace can have no more threads; its children can. */
 static void agent_stay_suspended(void)
 {
-	has_made_way = true;
+	atomic_fetch_or(&suspended_for_call, AGENT_WAS_ENDED);
 	log_info("no thread can be started after the change of namespaces; profiling is off in "
 		 "this process");
 }
 
-/* The same, where it is not answered for. */
+/* The same, but errors are logged. */
 static void agent_start_logged(uint64_t due_ns)
 {
 	int err = agent_start_due(due_ns);
 
 	if (err == -EALREADY && is_child)
 		exit_arm();
-	else if (err == -EINVAL && is_back)
+	else if (err == -EINVAL && has_resumed)
 		agent_stay_suspended();
 	else if (err && err != -EALREADY)
 		log_error("cannot start a thread: %s; profiling is off in this process",
 			  error_text(-err));
 }
 
-/* ---- An agent that is to come ----
+/* ---- A pending agent ----
  *
- * A thread, and its end, cost a program that ends within the start delay 50 us; a timer costs it 2. So the
- * thread is made when the delay is over, by the handler of the sampling signal. */
+ * In a program that ends within the start delay, a thread and its end cost 50 us; a timer costs 2. So the handler of
+ * the sampling signal creates the thread after the delay. */
 
 static void on_start_delay_end(void)
 {
@@ -128,9 +130,9 @@ bool process_agent_start_thread(void)
 	return left_ns;
 }
 
-/* Where the signal would come: not if the program was started with it blocked; and not for async-profiler,
- * whose thread is there already, nor for a program that may find itself interrupted where it has asked for
- * nothing that samples. (Native memory has its answers from the agent's thread while the delay runs.) */
+/* True if a timer may start the agent by a signal. Not if the program was started with the signal blocked, and not
+ * for async-profiler, whose thread exists already. Also not if nothing samples: then no signal may interrupt the
+ * program. (The limits of native memory need the agent's thread during the delay.) */
 static bool may_wait_for_signal(void)
 {
 	uint64_t blocked = 0;
@@ -150,8 +152,8 @@ int process_start_agent(void)
 	return agent_start_due(clock_monotonic_ns() + config.start_delay_ns);
 }
 
-/* By the timer, where that can be: what the program does next may again want no other thread. */
-static int process_schedule_agent(void)
+/* By the timer if possible: the program's next call may again require that there is no other thread. */
+int process_schedule_agent(void)
 {
 	int err = -EAGAIN;
 
@@ -160,21 +162,30 @@ static int process_schedule_agent(void)
 	return err ? process_start_agent() : 0;
 }
 
-bool process_stay_away(void)
+bool process_suspend_for_call(bool (*end)(void))
 {
-	bool had_made_way = has_made_way;
+	uint64_t until = clock_monotonic_ns() + RESUMED_NS;
+	bool called_off;
 
-	has_made_way = false;
-	return had_made_way;
+	atomic_fetch_add(&suspended_for_call, 1);
+	while (atomic_load(&suspended_for_call) & AGENT_RESUMES && clock_monotonic_ns() < until)
+		system_yield();
+	called_off = sampler_call_off();
+	if (end() || called_off)
+		atomic_fetch_or(&suspended_for_call, AGENT_WAS_ENDED);
+	return atomic_load(&suspended_for_call) & AGENT_WAS_ENDED;
 }
 
-static void deferred_signal_send(int (*start)(void))
+bool process_is_suspended(void)
+{
+	return atomic_load(&suspended_for_call) & SUSPENDED_CALLS;
+}
+
+static void agent_resume_now(int (*start)(void))
 {
 	int err;
 
-	if (!process_stay_away())
-		return;
-	is_back = true;
+	has_resumed = true;
 	err = start();
 	if (err == -EINVAL)
 		agent_stay_suspended();
@@ -183,17 +194,22 @@ static void deferred_signal_send(int (*start)(void))
 			  error_text(-err));
 }
 
-void process_come_again(void)
+bool process_resume_after_call(int (*start)(void))
 {
-	deferred_signal_send(process_schedule_agent);
+	uint32_t before = atomic_load(&suspended_for_call), after;
+
+	do
+		after = before == (AGENT_WAS_ENDED | 1) ? AGENT_RESUMES | 1 : before - 1;
+	while (!atomic_compare_exchange_weak(&suspended_for_call, &before, after));
+	if (!(after & AGENT_RESUMES))
+		return false;
+	if (start)
+		agent_resume_now(start);
+	atomic_fetch_sub(&suspended_for_call, AGENT_RESUMES | 1);
+	return true;
 }
 
-void process_come_again_from_here(void)
-{
-	deferred_signal_send(process_start_agent);
-}
-
-void process_confined(void)
+void process_disable_agent(void)
 {
 	admitted = false;
 	config.fork = false;
@@ -210,7 +226,7 @@ int process_stop_agent(void)
 void process_change_engine(void)
 {
 	config.engine = ENGINE_BUILTIN;
-	config.engine_options = NULL; /* which were for that one */
+	config.engine_options = NULL; /* for async-profiler */
 	if (config.native_mem_bytes != OPTION_OFF)
 		mem_expect();
 	agent_start_logged(0);
@@ -218,25 +234,27 @@ void process_change_engine(void)
 
 /* ---- Forked children ---- */
 
-/* A child is given so much time at least to get past its fork. */
+/* Minimum time between fork(2) and the first signal in a child. */
 #define PAST_FORK_NS 1000000u
 
-/* async-profiler's state is of its threads, which are not here, and its locks may be held by them. */
+/* async-profiler's state belongs to threads that do not exist here, and they may hold its locks. */
 static void async_profiler_disable(void)
 {
 	if (config.engine == ENGINE_ASYNC_PROFILER || (agent_engine() && !agent_serves_engine())) {
 		shared->async_profiler_lost = true;
-		config.engine_options = NULL; /* which were for that one */
+		config.engine_options = NULL; /* for async-profiler */
 	}
-	shared->async_profiler = NULL;
 	config.engine = ENGINE_BUILTIN;
+	async_profiler_reset_in_child();
 }
 
-/* The child has one thread and no agent, and what the engines keep is of their parent's threads. Only
- * memory is written here, and little of it: most children execute another program at once. */
+/* The child has one thread and no agent, and the engines' state is about the parent's threads. This only writes to
+ * memory, and little: most children execute another program immediately. */
 static void state_reset_in_child(void)
 {
 	is_child = true;
+	atomic_store(&suspended_for_call, 0);
+	region_after_fork();
 	exit_disarm();
 	sample_after_fork();
 	async_profiler_disable();
@@ -248,11 +266,9 @@ static void state_reset_in_child(void)
 	loop_iterations_after_fork();
 	signal_share_after_fork();
 	agent_forget();
-	engine_thread_reset_in_child();
 	image_reset_in_child();
-	api_forget();
+	api_reset_in_child();
 	agent_hooks_reset_in_child();
-	stall_events_reset_in_child();
 }
 
 static void schedule_agent_in_child(void)
@@ -266,17 +282,18 @@ static void schedule_agent_in_child(void)
 		mem_expect();
 }
 
-/* What most children call, so that not each of them looks for it. (execve(2) is called by its number.) */
+/* Find the function that most children call, so that each of them need not. (execve(2) is called by its number.) */
 static void find_exit_for_children(void)
 {
 	(void)REAL(_exit);
 }
 
-/* Where the parent has an agent, or is about to have one, or had to end it for what the program did, its
- * children have theirs; not where the program stopped it, or where it failed. */
+/* A child has an agent if its parent has one, is about to have one, or has suspended it for a call. It has none if
+ * the program stopped it, or if it failed. */
 void process_reset_in_child(void)
 {
-	bool had_one = agent_exists() || has_made_way, was_to_have_one = sampler_after_fork();
+	bool was_ended = atomic_load(&suspended_for_call) & (AGENT_WAS_ENDED | AGENT_RESUMES);
+	bool had_one = agent_exists() || was_ended, was_to_have_one = sampler_after_fork();
 
 	state_reset_in_child();
 	if (!config.fork)
@@ -285,11 +302,10 @@ void process_reset_in_child(void)
 		schedule_agent_in_child();
 }
 
-/* The steps of the constructor. Each returns 0; else the agent stays off in this process, after a
- * line in the log where that is not as the settings have it. */
+/* The steps of the constructor. Each returns 0; otherwise the agent stays off in this process, and a line is logged
+ * unless the settings want that. */
 
-/* This step and the next take microseconds: the preload reaches every program that a service
- * starts. */
+/* This step and the next one take microseconds: a service may start many programs, and each loads the preload. */
 static int read_environment(void)
 {
 	char problem[OPTION_PROBLEM_MAX];
@@ -316,6 +332,16 @@ static int check_admission(void)
 	return config_admits(&config, executable) ? 0 : -EPERM;
 }
 
+/* The timestamp counter may be disabled: a program disabled it and executed this one. */
+static int check_ticks(void)
+{
+	if (!clock_ticks_fault())
+		return 0;
+	clock_forbid_ticks();
+	config.engine = ENGINE_BUILTIN; /* async-profiler reads the counter */
+	return 0;
+}
+
 static int open_log(void)
 {
 	int err = log_open(config.log, config.log_file);
@@ -323,7 +349,10 @@ static int open_log(void)
 	if (err) {
 		log_open(config.log, NULL);
 		log_error("cannot open ASPROF_AGENT_LOG_FILE=%s: %s; stderr is used instead",
-			  config.log_file, error_text(-err));
+			  config.log_file,
+			  err == -ELOOP || err == -EPERM
+				  ? "it must be a regular file or a FIFO of this user, not a link"
+				  : error_text(-err));
 	}
 	config_warn(environ);
 	return 0;
@@ -336,6 +365,19 @@ static int exclude_children(void)
 	return 0;
 }
 
+/* Before main(), so that it is not at an address that the program has unmapped. */
+static int reserve_region(void)
+{
+	int err = region_begin(REGION_BYTES);
+
+	if (!err && async_profiler_is_wanted(&config))
+		async_profiler_reserve_addresses();
+	if (err)
+		log_error("cannot reserve address space: %s; profiling is off in this process",
+			  error_text(-err));
+	return err;
+}
+
 static int capture_environment(void)
 {
 	int err = start_environment_capture(environ);
@@ -346,14 +388,13 @@ static int capture_environment(void)
 	return err;
 }
 
-/* In a program with the thread sanitizer: its allocator, which the C library then uses too, fails
- * in threads that it has not seen begin, and it must not see ours. Nor must the leak sanitizer, by
- * itself, see those of async-profiler. */
+/* Symbols of sanitizers. In a program with the thread sanitizer, the C library uses the sanitizer's allocator, which
+ * fails in threads that it does not know, as ours. The leak sanitizer must not see async-profiler's threads. */
 extern void __tsan_init(void) __attribute__((weak));
 extern void __lsan_init(void) __attribute__((weak));
 
-/* The tool that the program is under, NULL for none. Valgrind would tell its user of our faults:
- * the unwinder has the kernel look at memory that may hold anything. */
+/* Return the tool that the program runs under, or NULL. Valgrind would report the unwinder: it passes any address to
+ * the kernel. */
 static const char *checking_tool(void)
 {
 	const char *preloads = getenv("LD_PRELOAD");
@@ -377,9 +418,9 @@ static int refuse_checking_tool(void)
 	return -EPERM;
 }
 
-/* The program that is emulated may have an agent too, of its own processor, for which this process is
- * its own: two would take the samples' signals from each other. That one can tell what the program does,
- * and we could not; so we stand back, unless the user names this executable. */
+/* The emulated program may have an agent of its own, for its processor. Then this process would have two, which
+ * compete for the sampling signals. Only that one knows what the program does. So this one stays off, unless the
+ * user named this executable. */
 static int refuse_emulator(void)
 {
 	char executable[NAME_MAX + 1];
@@ -405,16 +446,14 @@ static int set_hooks(void)
 			  error_text(-err));
 		return err;
 	}
-	/* Early, as a thread that blocks it before could not be sampled. */
+	/* Early: a thread that blocks the signal before cannot be sampled. */
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
 	sampler_install_by(sample_install, sample_remove);
-	stall_output(&stall_events_output);
 	return 0;
 }
 
-/* Whether the builtin engine may come to sample native memory: it is not known yet whether `auto` finds
- * async-profiler. */
+/* True if the builtin engine may sample native memory: it is not known yet whether `auto` finds async-profiler. */
 static bool may_sample_mem(void)
 {
 	return config.native_mem_bytes != OPTION_OFF &&
@@ -435,8 +474,8 @@ static int prepare_mem(void)
 	return 0;
 }
 
-/* glibc's exit(3) calls the destructors of the calling thread's thread_local objects before all
- * other handlers. On the main thread nothing else calls them: pthread_exit(3) does not, there. */
+/* Destructor of a thread_local object. glibc's exit(3) calls those of the calling thread before all other handlers.
+ * On the main thread nothing else calls them, not even pthread_exit(3). */
 typedef int at_thread_exit(void (*destroy)(void *), void *object, void *dso);
 
 static void before_exit(void *unused)
@@ -446,7 +485,7 @@ static void before_exit(void *unused)
 		agent_before_exit(config.exit_timeout_ns);
 }
 
-/* By name, as glibc before 2.18 has none. (It allocates, so it is not for every program.) */
+/* By name, because glibc before 2.18 lacks it. (It allocates memory, so not every program calls it.) */
 static void register_before_exit(void)
 {
 	at_thread_exit *at_exit;
@@ -456,7 +495,7 @@ static void register_before_exit(void)
 		at_exit(before_exit, NULL, &__dso_handle);
 }
 
-static int start(void)
+static int start_profiling(void)
 {
 	int err;
 
@@ -477,13 +516,14 @@ static int start(void)
 }
 
 static int (*const steps[])(void) = {
-	read_environment, check_admission,     open_log,  refuse_checking_tool, refuse_emulator,
-	exclude_children, capture_environment, set_hooks, prepare_mem,          start,
+	read_environment,     check_admission, check_ticks,      open_log,
+	refuse_checking_tool, refuse_emulator, exclude_children, reserve_region,
+	capture_environment,  set_hooks,       prepare_mem,      start_profiling,
 };
 
-/* (exit(3) marks a library whose destructor it calls as one that was never constructed: where async-profiler's
- * thread loads a library at that moment, it is constructed a second time.) */
-__attribute__((constructor)) static void load(void)
+/* (exit(3) marks a library whose destructor it calls as not constructed. If async-profiler's thread loads a library
+ * at that moment, this one is constructed a second time.) */
+__attribute__((constructor)) static void preload_load(void)
 {
 	static bool was_here;
 	int saved = errno;
@@ -497,8 +537,8 @@ __attribute__((constructor)) static void load(void)
 	errno = saved;
 }
 
-/* exit(3) comes here when no engine has started; other ends come through the interposers. */
-__attribute__((destructor)) static void unload(void)
+/* exit(3) calls this when no engine has started; other ends are notified by the interposers. */
+__attribute__((destructor)) static void preload_unload(void)
 {
 	notify_exit();
 }

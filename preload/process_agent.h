@@ -1,4 +1,4 @@
-/* The agent of this process, as the constructor, the hooks and the C interface see it. */
+/* The agent of this process, for the constructor, the hooks and the C interface. */
 #ifndef PRELOAD_PROCESS_AGENT_H
 #define PRELOAD_PROCESS_AGENT_H
 
@@ -6,46 +6,48 @@
 
 #include "core/options/config.h"
 
-/* Start the agent thread. Returns 0, or -errno as agent_start() has it; -EPERM when this process is
- * not one to profile, as the settings say or as they are wrong. */
+/* Start the agent thread. Returns 0 or -errno, as agent_start(); -EPERM when this process is not to be profiled, or
+ * its settings are invalid. */
 int process_start_agent(void);
 
-/* Stop it, and wait for its last report, or call off one that is about to start. Returns as agent_stop()
- * does. */
+/* Stop the agent and wait for its last report, or cancel a pending start. Returns the same as agent_stop(). */
 int process_stop_agent(void);
 
-/* One that is to be started by a signal, when the start delay is over, gets its thread now, and touches nothing
- * before: the program is about to become one in which that signal could go astray. False when none is to be.
+/* Create the thread of an agent that a signal would start after the start delay; it does nothing before that. The
+ * program is about to do something after which that signal could be lost. Returns false when no start is pending.
  * Async-signal-safe. */
 bool process_agent_start_thread(void);
 
-/* async-profiler cannot go on in this process, and its agent has been stopped: start one that has the builtin
- * engine. Async-signal-safe. */
+/* Start an agent with the builtin engine: async-profiler cannot continue in this process, and its agent has stopped.
+ * Async-signal-safe. */
 void process_change_engine(void);
 
-/* It was ended for something that the program can only do without it, and not for good: forked children
- * may have theirs; and, once that is done, this process may again, if it had to. */
-void process_made_way(void);
-void process_come_again(void);
+/* Suspend the agent for a call of the program that none of its threads may see. END stops these threads and returns
+ * false when there were none. Several threads may be in such calls at once. Returns whether the agent is suspended. */
+bool process_suspend_for_call(bool (*end)(void));
 
-/* The same, by a thread that is made now, and so has what the calling one has, or less. */
-void process_come_again_from_here(void);
+/* That call has returned. After the last of them, start the agent again by START (NULL: it stays off) when it was
+ * ended. Returns true for that last call when the agent was ended. */
+bool process_resume_after_call(int (*start)(void));
 
-/* It does not come again. False when it had not made way. */
-bool process_stay_away(void);
+/* True when another thread is in such a call. */
+bool process_is_suspended(void);
 
-/* What an agent needs is refused to threads that begin from now on: none is started any more, here or in a
- * forked child. */
-void process_confined(void);
+/* Start the agent as at the beginning of the process: after the start delay, by a timer if possible. Returns the
+ * same as process_start_agent(), which creates a thread immediately, with the credentials of the calling thread. */
+int process_schedule_agent(void);
 
-/* This is a child with a copy of its parent's memory, and none of its threads but the calling one.
+/* Start no agent from now on, neither here nor in a forked child: new threads may not do what an agent needs. */
+void process_disable_agent(void);
+
+/* Reset the state in a forked child: it has a copy of its parent's memory, and only the calling thread.
  * Async-signal-safe. */
 void process_reset_in_child(void);
 
-/* In a forked child: nothing is known of what the program has said by the C interface. */
-void api_forget(void);
+/* Reset the state of the C interface in a forked child. */
+void api_reset_in_child(void);
 
-/* The settings, as far as they were read. Async-signal-safe. */
+/* Return the settings, as far as they were read. Async-signal-safe. */
 const struct config *process_config(void);
 
 #endif

@@ -22,7 +22,7 @@ IMAGE_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -g $(filter -ffile-prefix-map=%,$(CFL
 	-isystem $(image_deps)/include -isystem $(llhttp)/include -isystem $(shell $(CC) -print-file-name=include)
 
 # As large as the pages of such a machine may be.
-IMAGE_PAGE := $(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),65536,4096)
+IMAGE_PAGE := $(if $(filter aarch64,$(ARCH)),65536,4096)
 IMAGE_LDFLAGS := -nostdlib -static -Wl,-pie,--no-dynamic-linker -Wl,-z,text,-z,defs,-z,noexecstack \
 	-Wl,-z,now,-z,relro,-z,separate-code,-z,max-page-size=$(IMAGE_PAGE) \
 	-Wl,-z,common-page-size=$(IMAGE_PAGE) -Wl,--gc-sections,--build-id,--hash-style=gnu \
@@ -55,14 +55,15 @@ $(image): $(image_obj) scripts/check-image
 $(B)/image/layout.h: $(image) scripts/image-layout
 	$(Q)READELF=$(CROSS)readelf scripts/image-layout $< $(B)/image
 
-# (With a recipe, if an empty one: else they count as old, and the preload carries the image before.)
-$(B)/image/agent.flat $(B)/image/agent.data: $(B)/image/layout.h ;
+# scripts/image-layout writes them before layout.h. They must not be older, or make links the preload again.
+$(B)/image/agent.flat $(B)/image/agent.data: $(B)/image/layout.h
+	$(Q)touch $@
 
 -include $(image_obj:.o=.d)
 
 # Its C library by itself, with what of it is our own; run as a program.
 image_test := $(if $(SAN),,$(B)/test/image/libc)
-image_test_obj := $(addprefix $(B)/image/obj/,test/image/libc.o image/ending.o image/memory.o image/reserve.o)
+image_test_obj := $(addprefix $(B)/image/obj/,test/image/libc.o core/memory/region.o image/ending.o image/memory.o)
 $(image_test_obj): $(DEPS_READY)
 $(image_test): $(image_test_obj)
 	$(call say,LD,$@)

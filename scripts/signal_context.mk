@@ -1,11 +1,14 @@
 # Rooms with code that runs in signal handlers or allocator hooks.
 CFLAGS_in_arch_$(ARCH) := $(SIGNAL_FLAGS)
+CFLAGS_in_arch_generic := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_reading := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_unwind := $(SIGNAL_FLAGS)
 # (What is read here may be anything, so the sanitizers are to see it.)
 CFLAGS_in_engine_cfi := -fno-stack-protector
 CFLAGS_in_engine_sample := -fno-stack-protector
 CFLAGS_in_engine_memory := -fno-stack-protector
+CFLAGS_in_core_memory := -fno-stack-protector
+CFLAGS_in_core_timer := -fno-stack-protector
 
 # Files, where the rest of the room does not.
 CFLAGS_core_clock := -fno-stack-protector
@@ -37,13 +40,15 @@ CFLAGS_engine_runtime_v8_v8_heap := -fno-stack-protector
 CFLAGS_engine_runtime_v8_v8_lines := -fno-stack-protector
 CFLAGS_engine_runtime_v8_v8_walk := -fno-stack-protector
 CFLAGS_engine_sample_sampler := $(SIGNAL_FLAGS)
+CFLAGS_asyncprof_signal_handlers := -fno-stack-protector
 CFLAGS_preload_interpose_sample := -fno-stack-protector
 CFLAGS_preload_interpose_program_handler := -fno-stack-protector
 CFLAGS_preload_interpose_stream := -fno-stack-protector
 CFLAGS_preload_interpose_restart := -fno-stack-protector
 
 # Runs in a thread that no C library knows of, and a sanitizer asks for its stack where a function does not return.
-CFLAGS_in_preload_image := -fno-sanitize=all
+# (The thread that started it, whose thread pointer it has, may have ended.)
+CFLAGS_in_preload_image := -fno-sanitize=all -fno-stack-protector
 
 # The thread sanitizer that clang links in calls it before it can tell who calls.
 CFLAGS_core_at_fork := -fno-sanitize=all

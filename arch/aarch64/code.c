@@ -1,9 +1,9 @@
-/* The unwinder's knowledge of aarch64 code and signal frames. */
-#if defined(__aarch64__)
+/* aarch64: decoding of machine code, and registers in signal frames. */
+#include "arch/code.h"
 
 #include <string.h>
 
-#include "arch/code.h"
+#include "arch/arch.h"
 
 ptrdiff_t arch_register_offset(unsigned number)
 {
@@ -25,7 +25,7 @@ static uint32_t word_at(const uint8_t *p)
 	return word;
 }
 
-/* Of the stubs for calls of other modules: bti c; adrp x16,M; ldr x17,[x16,#N]; add x16,x16,#N; br x17 */
+/* Instructions of the stubs for calls of other modules: bti c; adrp x16,M; ldr x17,[x16,#N]; add x16,x16,#N; br x17 */
 static bool is_stub_instruction(uint32_t word)
 {
 	return word == 0xd503245f || (word & 0x9f00001f) == 0x90000010 ||
@@ -38,7 +38,7 @@ enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after)
 	(void)before;
 	if (after < 4)
 		return ARCH_LEAF_FRAME_POINTER;
-	/* ret, or stp x29,x30,[sp,#-n]!, before which a frame has nothing of its own */
+	/* ret, or stp x29,x30,[sp,#-n]!: the frame has nothing on the stack before it */
 	if (word_at(pc) == 0xd65f03c0 || (word_at(pc) & 0xffc07fff) == 0xa9807bfd ||
 	    is_stub_instruction(word_at(pc)))
 		return ARCH_LEAF_RETURN_IN_LINK;
@@ -47,7 +47,7 @@ enum arch_leaf arch_leaf_at(const uint8_t *pc, size_t before, size_t after)
 
 size_t arch_epilogue(const uint8_t *pc, size_t after)
 {
-	/* Frames there begin with a frame record. */
+	/* Frames of this processor begin with a frame record. */
 	(void)pc;
 	(void)after;
 	return 0;
@@ -68,34 +68,27 @@ bool arch_is_behind_call(const uint8_t *pc, size_t before)
 	       (word_at(pc - 4) & 0xfffffc1f) == 0xd63f0000;
 }
 
-/* No call or stub of this processor is read yet, so that none is doubted. */
-bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before)
+/* "adrp x16, page; ldr x17, [x16, #offset]", possibly after "bti c". */
+bool arch_read_stub(struct arch_stub *stub, const uint8_t *code, uint64_t start)
 {
-	(void)from;
-	(void)target;
-	(void)pc;
-	(void)before;
-	return false;
+	const uint8_t *at = word_at(code) == 0xd503245f ? code + 4 : code;
+	uint32_t page = word_at(at), load = word_at(at + 4);
+	uint64_t pages;
+
+	if ((page & 0x9f00001f) != 0x90000010 || (load & 0xffc003ff) != 0xf9400211)
+		return false;
+	pages = (uint64_t)(page >> 29 & 3) | (uint64_t)(page >> 5 & 0x7ffff) << 2;
+	pages = (pages ^ 0x100000) - 0x100000; /* 21 bits, signed */
+	start += (uint64_t)(at - code);
+	stub->slot = (start & ~(uint64_t)0xfff) + (pages << 12) + (load >> 10 & 0xfff) * 8;
+	return true;
 }
 
-bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after)
+uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
 {
-	(void)from;
-	(void)target;
-	(void)pc;
-	(void)after;
-	return false;
-}
+	uint32_t word = word_at(code);
 
-bool arch_jumps_to(const uint8_t *pc, size_t bytes, uintptr_t from, uintptr_t target)
-{
-	(void)pc;
-	(void)bytes;
-	(void)from;
-	(void)target;
-	return false;
+	if (address % 4 || (word & 0x7c000000) != 0x14000000)
+		return 0;
+	return address + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
 }
-
-#else
-typedef int unwind_aarch64_unused;
-#endif

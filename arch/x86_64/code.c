@@ -1,9 +1,9 @@
-/* The unwinder's knowledge of x86-64 code and signal frames. */
-#if defined(__x86_64__)
+/* x86-64: decoding of machine code, and registers in signal frames. */
+#include "arch/code.h"
 
 #include <string.h>
 
-#include "arch/code.h"
+#include "arch/arch.h"
 
 #define OFFSET(reg) (offsetof(ucontext_t, uc_mcontext.gregs) + (reg) * sizeof(greg_t))
 
@@ -71,45 +71,28 @@ bool arch_is_behind_call(const uint8_t *pc, size_t before)
 	return false;
 }
 
-/* The address that is so far from FROM, a copy of which is at PC, as the four bytes before it tell. */
-static uintptr_t relative_to(const uint8_t *pc, uintptr_t from)
+/* Either "jmp *slot(%rip)" or "push $number; jmp", both possibly after endbr64 or a prefix. */
+bool arch_read_stub(struct arch_stub *stub, const uint8_t *code, uint64_t start)
 {
+	size_t at = bytes_at(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
 	int32_t distance;
 
-	memcpy(&distance, pc - sizeof(distance), sizeof(distance));
-	return from + (uintptr_t)(intptr_t)distance;
+	if (code[at] == 0xf2)
+		at++;
+	if (bytes_at(code + at, "\xff\x25", 2)) {
+		memcpy(&distance, code + at + 2, sizeof(distance));
+		stub->slot = start + at + 6 + (uint64_t)(int64_t)distance;
+		return true;
+	}
+	stub->has_number = code[at] == 0x68;
+	memcpy(&stub->number, code + at + 1, sizeof(stub->number));
+	return stub->has_number;
 }
 
-bool arch_call_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t before)
+uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
 {
-	if (before < 6)
-		return false;
-	target->indirect = pc[-6] == 0xff && pc[-5] == 0x15; /* call *n(%rip) */
-	target->address = relative_to(pc, from);
-	return target->indirect || pc[-5] == 0xe8;
+	int32_t offset;
+
+	memcpy(&offset, code + 1, sizeof(offset));
+	return code[0] == 0xe8 || code[0] == 0xe9 ? address + 5 + (uintptr_t)(intptr_t)offset : 0;
 }
-
-bool arch_stub_target(struct arch_target *target, const uint8_t *pc, uintptr_t from, size_t after)
-{
-	size_t begin = after >= 4 && bytes_at(pc, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0; /* endbr64 */
-
-	if (begin < after && pc[begin] == 0xf2) /* bnd */
-		begin++;
-	if (after < begin + 6 || !bytes_at(pc + begin, "\xff\x25", 2)) /* jmp *n(%rip) */
-		return false;
-	target->indirect = true;
-	target->address = relative_to(pc + begin + 6, from + begin + 6);
-	return true;
-}
-
-bool arch_jumps_to(const uint8_t *pc, size_t bytes, uintptr_t from, uintptr_t target)
-{
-	for (size_t end = 5; end <= bytes; end++)
-		if (pc[end - 5] == 0xe9 && relative_to(pc + end, from + end) == target)
-			return true;
-	return false;
-}
-
-#else
-typedef int unwind_x86_64_unused;
-#endif

@@ -1,4 +1,4 @@
-/* The agent thread: when it starts, reports and ends. */
+/* Agent thread: its start delay, its main loop and its end. */
 #include "core/agent/agent_thread.h"
 
 #include <errno.h>
@@ -8,43 +8,32 @@
 #include "core/agent.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
-#include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
+#include "core/agent/files_removed.h"
 #include "core/agent/waiters.h"
 #include "core/agent/last_thread.h"
 #include "core/agent/live.h"
 #include "core/futex.h"
 #include "core/log.h"
+#include "core/agent/lost_reports.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
-#include "core/random.h"
 #include "core/agent/session.h"
 #include "core/shared.h"
 #include "core/signal_share.h"
 
-/* How often it is seen how many signals may pend still, and whether the program is there still. */
-#define LOOK_NS 1000000000u
+/* Interval of the checks for pending signals and for the program's end. */
+#define CHECK_NS 1000000000u
 
-/* A program that ends sooner waits for what the agent does then, and it has little to do until then but after a report. */
+/* The agent keeps the program's priority this long. A program that ends earlier waits for the agent's work, and the
+ * agent has little work before its first report. */
 #define LOW_PRIORITY_AFTER_NS 10000000000u
 
-/* The most that the other threads of ours are waited for when there is something to give up. */
-#define FOLLOWERS_NS 100000000u
-
-/* What was asked for up to number ASKED is done. */
+/* Mark flushes up to number ASKED as completed. */
 static void flushes_complete(uint32_t asked)
 {
 	if (atomic_exchange(&shared->agent.flushes_done, asked) != asked)
 		futex_wake(&shared->agent.flushes_done);
-}
-
-/* A fleet that was started at one moment must not send at one moment: where reports are sent,
- * the first interval is shorter, by up to a half, and all later ones keep that beat. */
-static uint64_t first_interval(const struct config *config)
-{
-	uint64_t interval = config->reporting_interval_ns;
-
-	return config->s3_bucket ? interval - random_below(interval / 2 + 1) : interval;
 }
 
 static uint64_t earlier_ns(uint64_t a, uint64_t b)
@@ -52,48 +41,49 @@ static uint64_t earlier_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns 0, or -errno as failed() has it: this thread must not do anything any more. */
+/* Drop privileges that the program has dropped. Returns 0, or -errno of failed(): then this thread must do nothing
+ * more. */
 static int agent_drop_privileges(bool at_once)
 {
 	uint32_t asked = atomic_load(&shared->agent.follows_asked);
 	int err = privileges_follow(at_once);
 
-	waiters_wake(FOLLOWERS_NS);
+	waiters_wake();
 	if (atomic_exchange(&shared->agent.follows_done, asked) != asked)
 		futex_wake(&shared->agent.follows_done);
-	return err ? failed(err, "cannot give up the privileges that the program gave up: %s",
+	return err ? failed(err, "cannot drop the privileges that the program dropped: %s",
 			    strerror(-err))
 		   : 0;
 }
 
-/* Have stalls watched for as the settings are now, where they were as *WATCHED says. */
-static void stalls_apply_setting(const struct session *session, uint64_t *watched)
+/* Apply the current stall setting; *APPLIED_NS is the applied one. */
+static void stalls_apply_setting(const struct session *session, uint64_t *applied_ns)
 {
 	const struct stall_watch *stalls = session->with.stalls;
 	uint64_t wanted = session->config->stalls_ns;
 
-	if (!stalls || session->paused || wanted == *watched)
+	if (!stalls || session->is_paused || wanted == *applied_ns)
 		return;
 	if (wanted == OPTION_OFF) {
 		stalls->close();
-	} else if (*watched != OPTION_OFF) {
+	} else if (*applied_ns != OPTION_OFF) {
 		stalls->set(wanted);
 	} else {
 		stalls->open(wanted, session->with.engine->service != NULL);
 	}
-	*watched = wanted;
+	*applied_ns = wanted;
 }
 
-/* Whether the program's threads find an engine at work. */
+/* Publish to the program's threads whether an engine samples. */
 static void agent_publish_pause(const struct session *session, bool paused)
 {
 	atomic_store(&shared->agent.running_engine, paused ? NULL : session->with.engine);
-	atomic_store(&shared->agent.paused, paused);
+	atomic_store(&shared->agent.is_paused, paused);
 	if (session->with.stalls)
 		session->with.stalls->pause(paused);
 }
 
-/* A thread of the program wants a setting: as the live endpoint asks for one. Nobody waits who has given up. */
+/* Serve a setting request of a program thread, like one of the live endpoint. A withdrawn request is not served. */
 static int setting_serve(struct session *session)
 {
 	static struct live_call call;
@@ -102,7 +92,7 @@ static int setting_serve(struct session *session)
 
 	if (!atomic_compare_exchange_strong(&shared->agent.setting.state, &asked, SETTING_BUSY))
 		return 0;
-	call = (struct live_call){ .question = LIVE_OPTIONS, .option_count = 1 };
+	call = (struct live_call){ .request = LIVE_OPTIONS, .option_count = 1 };
 	call.options[0].name = shared->agent.setting.name;
 	call.options[0].value = shared->agent.setting.value;
 	err = session_answer(session, &call);
@@ -116,42 +106,42 @@ static int setting_serve(struct session *session)
 	return err;
 }
 
-/* Have what was asked of the session answered, and a pause end. */
+/* Serve requests to the session, and end a pause. */
 static int requests_serve(struct session *session, struct live *live)
 {
 	struct live_call *call = live_get_pending(live);
-	bool was_paused = session->paused;
+	bool was_paused = session->is_paused;
 	int err = setting_serve(session);
 
 	if (!err && call) {
-		if (call->question == LIVE_STOP)
+		if (call->request == LIVE_STOP)
 			agent_publish_pause(session,
 					    true); /* as at the end: before the engine stops */
 		err = session_answer(session, call);
-		if (session->paused != was_paused || call->question == LIVE_STOP)
-			agent_publish_pause(session, session->paused);
+		if (session->is_paused != was_paused || call->request == LIVE_STOP)
+			agent_publish_pause(session, session->is_paused);
 		live_complete(live);
-	} else if (was_paused && !atomic_load(&shared->agent.paused)) {
+	} else if (was_paused && !atomic_load(&shared->agent.is_paused)) {
 		if (session_resume(session))
 			log_error("%s; profiling stays off", failure());
-		agent_publish_pause(session, session->paused);
+		agent_publish_pause(session, session->is_paused);
 	}
 	return err;
 }
 
-/* Nicer than the program, but not where what it has yet to take down is lost with the process. */
+/* Lower the thread's priority, unless data that it has not written yet would be lost with the process. */
 static void agent_lower_priority(const struct session *session)
 {
-	if (!session->kept)
+	if (!session->has_running_files)
 		own_thread_lower_priority();
 }
 
-/* Sample and report until asked to stop, or until the engine fails. Stalls are watched for as *STALLS_NS says. */
+/* Sample and report until a stop is requested or the engine fails. *STALLS_NS is the applied stall setting. */
 static int agent_loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
-	uint64_t check_ns = 0, began_ns = clock_monotonic_ns();
-	uint64_t tick_ns = began_ns + first_interval(session->config);
+	uint64_t check_ns = 0, start_ns = clock_monotonic_ns();
+	uint64_t tick_ns = start_ns + interval;
 	uint32_t asked;
 	int err = 0;
 
@@ -170,7 +160,7 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 			tick_ns = now + interval;
 		}
 		if (now >= check_ns) {
-			if (now - began_ns >= LOW_PRIORITY_AFTER_NS)
+			if (now - start_ns >= LOW_PRIORITY_AFTER_NS)
 				agent_lower_priority(session);
 			signal_share_measure();
 			if (last_thread_is_gone()) {
@@ -178,17 +168,18 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 					     now + session->config->exit_timeout_ns);
 				break;
 			}
-			check_ns = now + LOOK_NS;
+			check_ns = now + CHECK_NS;
 		}
 		due_ns = session_service(session, now);
-		/* One that is asked for while a report is on its way is for the next. */
+		/* A flush that is requested during a report is for the next one. */
 		asked = atomic_load(&shared->agent.flushes_asked);
-		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done)) {
+		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done) ||
+		    session_check_size(session, now)) {
 			err = agent_drop_privileges(true);
 			agent_lower_priority(session);
 			if (!err)
 				err = session_report(session);
-			/* On the beat; but a beat that was missed is not made up for. */
+			/* Keep the schedule; missed reports are not repeated. */
 			while (tick_ns <= now)
 				tick_ns += interval;
 			flushes_complete(asked);
@@ -200,7 +191,7 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 	return err;
 }
 
-/* False when a stop comes first: nothing was touched, and nothing is. */
+/* Wait for the end of the start delay. False when a stop is requested first: then nothing was touched, or will be. */
 static bool agent_wait_start_delay(uint64_t until)
 {
 	uint64_t now, check_ns = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
@@ -230,39 +221,46 @@ static void agent_profile(struct session *session, const struct agent_parts *par
 	signal_share_measure();
 	if (!err)
 		err = session_start(session);
+	if (err && files_are_removed()) {
+		log_info("%s; the program has given up all files", failure());
+		return;
+	}
 	if (err) {
 		log_error("%s; profiling is off in this process", failure());
 		return;
 	}
-	/* At the program's priority, as all that came before: a program with as many busy threads as it has processors would
-	 * let a nicer one begin only after a good while, and not be profiled until then. */
+	/* The start runs at the program's priority. In a program with as many busy threads as processors, a lower
+	 * priority would delay profiling for a long time. */
+	lost_reports_set_recording(true);
 	stalls_apply_setting(session, &stalls_ns);
 	atomic_store(&shared->agent.engine_is_served, session->with.engine->service != NULL);
 	atomic_store(&shared->agent.running_engine, session->with.engine);
 	live_open(&live, &shared->agent.wake);
 	parts->started();
 	atomic_fetch_add(&shared->agent.state,
-			 AGENT_RUNNING - AGENT_STARTING); /* an AGENT_STOP stays */
+			 AGENT_RUNNING - AGENT_STARTING); /* keeps AGENT_STOP */
 	log_info("profiling %s with %s %s", session->executable, session->with.engine->name,
 		 session->engine_version);
 	if (session->with.endpoint)
 		session->with.endpoint->open(&live, session->config);
 	err = agent_loop(session, &live, &stalls_ns);
 	live_cancel(&live);
+	session_forget_captures(session);
 	if (session->with.endpoint)
 		session->with.endpoint->close(&live);
 	if (stalls_ns != OPTION_OFF)
 		session->with.stalls->close();
-	signal_share_measure(); /* a program may be short */
+	signal_share_measure(); /* the program may have been short */
 	atomic_store(&shared->agent.running_engine, NULL);
 	if (!err)
 		err = agent_drop_privileges(true);
 	if (err)
 		log_error("%s; profiling is off in this process from now on", failure());
 	if (privileges_follow(false))
-		engine_command(session->with.engine, "stop"); /* it may have a thread, too */
+		session->with.engine->stop(); /* it may have its own thread */
 	else if (!err)
 		session_end(session, atomic_load(&shared->agent.stop_by_ns));
+	lost_reports_set_recording(false);
 	if (atomic_load(&shared->agent.is_leaving)) {
 		if (session->with.engine->leave)
 			session->with.engine->leave();

@@ -1,97 +1,36 @@
-/* The start string: a config in async-profiler's own words. */
+/* Start parameters of engines, from the config and the user's ENGINE_OPTIONS. */
 #include "core/agent/engine_start.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_US 1000u
-#define NS_PER_MS 1000000u
+_Static_assert(ENGINE_OFF == OPTION_OFF, "a config's value is an engine's");
 
-/* Milliseconds where they are whole. The least that an option can say is a microsecond. */
-static int put_wall(struct buf *out, const char *key, uint64_t ns)
+struct engine_start engine_start_of(const struct config *config, bool mem)
 {
-	if (ns % NS_PER_MS)
-		return buf_printf(out, ",%s=%" PRIu64 "us", key, ns / NS_PER_US);
-	return buf_printf(out, ",%s=%" PRIu64 "ms", key, ns / NS_PER_MS);
-}
-
-bool start_string_names_event(const struct config *config)
-{
-	const char *options = config->engine_options;
-
-	for (; options; options = strchr(options, ',')) {
-		options += *options == ',';
-		if (!strncmp(options, "event=", strlen("event=")))
-			return true;
-	}
-	return false;
-}
-
-static int put_events(struct buf *out, const struct config *config)
-{
-	bool named = start_string_names_event(config); /* a second one would be refused */
 	bool cpu = config->cpu_interval_ns != OPTION_OFF;
-	bool wall = config->wall_interval_ns != OPTION_OFF;
-	int err = 0;
 
-	if (cpu)
-		err = buf_printf(out, "%s,interval=%" PRIu64, named ? "" : ",event=cpu",
-				 config->cpu_interval_ns);
-	else if (wall && !named)
-		err = buf_append_string(out, ",event=wall");
-	if (!err && wall)
-		err = put_wall(out, cpu ? "wall" : "interval", config->wall_interval_ns);
-	return err;
+	return (struct engine_start){
+		.cpu = cpu || config->wall_interval_ns == OPTION_OFF,
+		.interval_ns = cpu ? config->cpu_interval_ns : config->wall_interval_ns,
+		.wall_ns = cpu ? config->wall_interval_ns : ENGINE_OFF,
+		.mem_bytes = mem ? config->native_mem_bytes : ENGINE_OFF,
+		.cstack = config->cstack,
+		.options = config->engine_options,
+	};
 }
 
-/* As people write it: 10m, 512k, 5000000. */
-static int put_native_mem(struct buf *out, uint64_t bytes)
-{
-	static const char *const units[] = { "", "k", "m", "g" };
-	size_t unit = 0;
-
-	while (bytes && bytes % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(*units)) {
-		bytes /= 1024;
-		unit++;
-	}
-	return buf_printf(out, ",nativemem=%" PRIu64 "%s", bytes, units[unit]);
-}
-
-int start_string(struct buf *out, const struct config *config, const char *path, bool mem)
-{
-	int err;
-
-	mem = mem && config->native_mem_bytes != OPTION_OFF;
-	if (config->cpu_interval_ns == OPTION_OFF && config->wall_interval_ns == OPTION_OFF && !mem)
-		return -EINVAL;
-	/* A comma would end the path, and a percent sign begins a pattern of async-profiler's. */
-	if (strpbrk(path, ",%"))
-		return -EINVAL;
-
-	err = buf_append_string(out, "start");
-	if (!err)
-		err = put_events(out, config);
-	if (!err)
-		err = buf_printf(out, ",jfr,cstack=%s,file=%s", config->cstack, path);
-	if (!err && mem)
-		err = put_native_mem(out, config->native_mem_bytes);
-	if (!err && config->engine_options)
-		err = buf_printf(out, ",%s", config->engine_options);
-	return err;
-}
-
-/* Options that are numbers, and the letters that async-profiler looks at behind them: one, in either case. */
+/* Numeric options, and the unit letters that async-profiler accepts: one letter, in either case. */
 static const struct {
 	const char *name;
 	size_t offset;
 	const char *letters;
-} quantities[] = {
-	{ "interval=", offsetof(struct sampling, interval_ns), "numsbkg" },
-	{ "wall=", offsetof(struct sampling, wall_ns), "nums" },
-	{ "nativemem=", offsetof(struct sampling, mem_bytes), "bkmg" },
+} numeric_options[] = {
+	{ "interval=", offsetof(struct engine_start, interval_ns), "numsbkg" },
+	{ "wall=", offsetof(struct engine_start, wall_ns), "nums" },
+	{ "nativemem=", offsetof(struct engine_start, mem_bytes), "bkmg" },
 };
 
 static uint64_t unit_bytes_or_ns(char letter, bool bytes)
@@ -112,7 +51,7 @@ static uint64_t unit_bytes_or_ns(char letter, bool bytes)
 	}
 }
 
-/* The number at TEXT, up to a comma. */
+/* Parse the number at TEXT, up to a comma; ENGINE_OFF where there is none. */
 static uint64_t parse_quantity(const char *text, const char *letters)
 {
 	char *end, letter;
@@ -120,43 +59,62 @@ static uint64_t parse_quantity(const char *text, const char *letters)
 	uint64_t all;
 
 	if (*text < '0' || *text > '9')
-		return 0;
+		return ENGINE_OFF;
 	errno = 0;
 	number = strtoull(text, &end, 0);
 	letter = *end >= 'A' && *end <= 'Z' ? (char)(*end - 'A' + 'a') : *end;
 	if (errno || (letter && letter != ',' && !strchr(letters, letter)) ||
 	    __builtin_mul_overflow(number, unit_bytes_or_ns(letter, letters[0] == 'b'), &all) ||
 	    all > INT64_MAX)
-		return 0;
+		return ENGINE_OFF;
 	return all;
 }
 
-static uint64_t option_is_word(uint64_t option)
+static bool option_is_word(const char *value, const char *word)
 {
-	return option == OPTION_OFF ? 0 : option;
+	size_t length = strlen(word);
+
+	return !strncmp(value, word, length) && (!value[length] || value[length] == ',');
 }
 
-struct sampling builtin_start_sampling(const struct config *config, bool mem)
+static bool option_begins_with(const char *option, const char *name)
 {
-	bool cpu = config->cpu_interval_ns != OPTION_OFF;
-	uint64_t wall_ns = option_is_word(config->wall_interval_ns);
-	struct sampling sampling = { .interval_ns = cpu ? config->cpu_interval_ns : wall_ns,
-				     .wall_ns = cpu ? wall_ns : 0,
-				     .mem_bytes =
-					     mem ? option_is_word(config->native_mem_bytes) : 0 };
-	const char *option = config->engine_options;
+	return !strncmp(option, name, strlen(name));
+}
 
-	for (; option; option = strchr(option, ',')) {
-		option += *option == ',';
-		for (size_t i = 0; i < sizeof(quantities) / sizeof(*quantities); i++) {
-			size_t length = strlen(quantities[i].name);
-			uint64_t value;
+int engine_start_set(struct engine_start *start, const char *option)
+{
+	const char *value = strchr(option, '=');
 
-			if (strncmp(option, quantities[i].name, length) != 0)
-				continue;
-			value = parse_quantity(option + length, quantities[i].letters);
-			memcpy((char *)&sampling + quantities[i].offset, &value, sizeof(value));
-		}
+	for (size_t i = 0; i < sizeof(numeric_options) / sizeof(*numeric_options); i++) {
+		uint64_t number;
+
+		if (!option_begins_with(option, numeric_options[i].name))
+			continue;
+		number = parse_quantity(value + 1, numeric_options[i].letters);
+		memcpy((char *)start + numeric_options[i].offset, &number, sizeof(number));
+		return number == ENGINE_OFF ? -EINVAL : 0;
 	}
-	return sampling;
+	if (option_begins_with(option, "cstack=")) {
+		start->cstack = value + 1;
+		return 0;
+	}
+	if (!option_begins_with(option, "event="))
+		return -ENOENT;
+	start->cpu = option_is_word(value + 1, "cpu");
+	return start->cpu || option_is_word(value + 1, "wall") ? 0 : -EINVAL;
+}
+
+static uint64_t zero_if_off(uint64_t value)
+{
+	return value == ENGINE_OFF ? 0 : value;
+}
+
+struct sampling engine_start_sampling(struct engine_start start)
+{
+	for (const char *option = start.options; option; option = engine_option_next(option))
+		(void)engine_start_set(&start, option);
+	return (struct sampling){ .interval_ns = zero_if_off(start.interval_ns),
+				  .wall_ns = zero_if_off(start.wall_ns),
+				  .mem_bytes = zero_if_off(start.mem_bytes) };
 }

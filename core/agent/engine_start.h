@@ -1,24 +1,31 @@
-/* The start string: a config in async-profiler's own words. */
+/* Start parameters of engines, from the config and the user's ENGINE_OPTIONS. Both engines parse those alike. */
 #ifndef CORE_AGENT_ENGINE_START_H
 #define CORE_AGENT_ENGINE_START_H
 
 #include <stdbool.h>
+#include <string.h>
 
+#include "core/agent/engine.h"
 #include "core/agent/report.h"
-#include "core/buf.h"
 #include "core/options/config.h"
 
-/* Write the command that starts an engine on the recording at PATH, as
- * "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=PATH", into OUT.
- * With MEM, and native memory on, the engine samples that too. Returns 0 or -errno, -EINVAL
- * when there is nothing to sample at all. */
-int start_string(struct buf *out, const struct config *config, const char *path, bool mem);
+/* Return the start parameters of CONFIG, without a file. MEM: the engine samples native memory too. */
+struct engine_start engine_start_of(const struct config *config, bool mem);
 
-/* What that command has the engine take samples by. What the engine options say goes before, as it comes behind; 0
- * where it is not to be understood. */
-struct sampling builtin_start_sampling(const struct config *config, bool mem);
+/* Apply OPTION to START. OPTION ends at a comma or with the text. Returns 0; -ENOENT for options other than
+ * "event=", "interval=", "wall=", "nativemem=" and "cstack="; or -EINVAL for an invalid value. */
+int engine_start_set(struct engine_start *start, const char *option);
 
-/* True when the engine options name the event to sample; the command then has no other. */
-bool start_string_names_event(const struct config *config);
+/* Return the option after OPTION in comma-separated options; NULL after the last. */
+static inline const char *engine_option_next(const char *option)
+{
+	const char *comma = strchr(option, ',');
+
+	return comma ? comma + 1 : NULL;
+}
+
+/* Return the intervals at which async-profiler samples when started with START; 0 for options that are not
+ * understood. */
+struct sampling engine_start_sampling(struct engine_start start);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an agent works with: its engines and its reporters. */
+/* Components of an agent: engines, reporters, live endpoint, stall watcher. */
 #ifndef CORE_AGENT_EQUIPMENT_H
 #define CORE_AGENT_EQUIPMENT_H
 
@@ -9,42 +9,41 @@
 #include "core/agent/engine.h"
 #include "core/agent/live.h"
 #include "core/agent/report.h"
+#include "core/shared.h"
 
-#define AGENT_REPORTERS_MAX 4
-
-/* Who watches for stalls of event loops, as the agent knows it. All calls are made on the agent thread. */
+/* Interface of the stall watcher, which detects stalls of event loops. All calls are made on the agent thread. */
 struct stall_watch {
-	/* Begin: a turn of more than NS is a stall. SIGNALLED: the builtin engine takes samples here, by which a thread
-	 * that is late takes its stack. What fails is said in the log. */
+	/* Start: a loop iteration longer than NS is a stall. SIGNALLED: the builtin engine takes samples here, and
+	 * its signal makes a late thread take its own stack. Errors are logged. */
 	void (*open)(uint64_t ns, bool signalled);
 
-	/* From now on one of more than NS is. */
+	/* Change the limit to NS. */
 	void (*set)(uint64_t ns);
 
-	/* ON: watch no more, until it is off again. */
+	/* ON: pause; otherwise continue. */
 	void (*pause)(bool on);
 
-	/* End it. */
+	/* Stop. */
 	void (*close)(void);
 };
 
 struct agent_equipment {
 	const struct engine *engine;
-	/* Samples native memory where ENGINE is not to, into chunks of its own; else NULL. */
+	/* Samples native memory in its own chunks, if ENGINE does not; else NULL. */
 	const struct engine *mem_engine;
-	/* Samples all threads once where ENGINE cannot; NULL where that can, or nobody is free to. */
-	const struct engine *look_engine;
-	const char *version; /* of the program, as its environment tells; NULL: it does not */
-	/* Write a chunk to FD, an empty file, that tells whom REPORT is of: the host, the executable, the
-	 * version and the tags. Returns 0 or -errno. NULL: recordings do not tell. */
+	/* Samples all threads once, if ENGINE cannot; NULL when ENGINE can, or no engine is free. */
+	const struct engine *thread_sampler;
+	const char *version; /* the program's version from its environment; NULL: not known */
+	/* Write a chunk that describes the origin of REPORT to FD, an empty file: host, executable, version and
+	 * tags. Returns 0 or -errno. NULL: recordings have no labels. */
 	int (*write_labels)(int fd, const struct report *report);
-	/* Write a chunk to FD, an empty file, that tells of a crash, where ENGINE does not. Returns 0 or -errno, -ENODATA
-	 * where there was none. NULL: ENGINE tells. */
+	/* Write a chunk that describes a crash to FD, an empty file, if ENGINE does not. Returns 0 or -errno,
+	 * -ENODATA without a crash. NULL: ENGINE records crashes. */
 	int (*write_crash)(int fd);
-	struct reporter *reporters[AGENT_REPORTERS_MAX];
+	struct reporter *reporters[REPORTERS_MAX];
 	size_t reporter_count;
-	const struct live_endpoint *endpoint; /* NULL: there is none */
-	const struct stall_watch *stalls;     /* likewise; it is opened where they are asked for */
+	const struct live_endpoint *endpoint; /* NULL: none */
+	const struct stall_watch *stalls;     /* NULL: none; opened when stalls are watched */
 };
 
 #endif

@@ -1,8 +1,8 @@
-/* The file that an engine writes its recording into.
+/* File that an engine writes its recording to.
  *
- * A JFR file is a row of chunks, each complete in itself. A chunk's header tells its size, as
- * soon as it is finished; until then both engines have a size there that reaches beyond the end
- * of the file. So the finished ones can be found, and cut out, without asking the engine. */
+ * A JFR file is a sequence of self-contained chunks. The header of a finished chunk has its size. In an unfinished
+ * chunk both engines store a size beyond the end of the file. So the finished chunks can be found and cut without
+ * the engine. */
 #include "core/agent/recording.h"
 
 #include <endian.h>
@@ -11,32 +11,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/agent/chunk_join.h"
+#include "core/agent/chunk_check.h"
 #include "core/fd.h"
 #include "core/memory_file.h"
 
 #define PAGE 4096
 
+/* Larger chunks are not decoded to check them. */
+#define CHECKED_MAX ((uint64_t)16 << 20)
+
 #define PROC "/proc/"
 
-/* The front of a chunk's header (68 bytes), big-endian. Source: JDK, jfrChunkWriter.cpp. */
+/* Start of a chunk's header (68 bytes), big-endian. Source: JDK, jfrChunkWriter.cpp. */
 struct chunk_header {
 	char magic[4]; /* "FLR\0" */
 	uint16_t major, minor;
 	uint64_t size;
-	uint64_t constant_pools; /* offset of the last */
+	uint64_t constant_pools; /* offset of the last one */
 	uint64_t metadata;       /* offset */
 };
 
 struct recording {
 	int fd;
-	off_t cut; /* chunks before it were handed out, or moved */
-	int moved; /* where they go; -1: nowhere */
+	off_t cut;      /* chunks before it were returned by a cut, or moved */
+	off_t finished; /* chunks before it are known to be finished */
+	int moved;      /* file that they are moved to; -1: none */
 	off_t moved_cut, moved_end;
-	struct chunk_join join; /* what is moved next, to what was moved last */
+	uint64_t dropped; /* damaged chunks */
 	char path[64];
 };
 
@@ -47,10 +52,12 @@ static int recording_create_file(const char *dir)
 	return fd < 0 && dir ? memory_file_open_in(dir) : fd;
 }
 
-/* /proc/self shows the main thread's descriptors, which need not be those of this thread; and what this
- * thread is called there is not its number where /proc is of another namespace. Without it the path
- * leads nowhere, and tells the number still. Where /proc shows a thread by itself the path is that: what is opened below
- * the process is taken away by its parent (core/privileges.c). */
+/* Set the path of the recording for engines.
+ *
+ * /proc/self shows the main thread's descriptors, which this thread may not have. If /proc belongs to another pid
+ * namespace, this thread has another id there. Without /proc the path leads nowhere, but still contains the
+ * descriptor. If /proc shows a thread's own entry, the path uses that: the parent removes the entries below the
+ * process (core/privileges.c). */
 static void recording_set_path(struct recording *r)
 {
 	char thread[48], nothing[1];
@@ -120,39 +127,85 @@ int recording_chunk(int fd, off_t offset, off_t end, uint64_t *size)
 	err = fd_read(fd, &header, sizeof(header), offset);
 	if (err)
 		return err;
-	if (memcmp(header.magic, "FLR", sizeof(header.magic)))
-		return -EBADMSG;
 	header.size = be64toh(header.size);
-	/* The pools' offset is written together with the size, and last of all. */
-	if (header.size < sizeof(header) || header.size > (uint64_t)(end - offset) ||
-	    !header.constant_pools)
-		return 0;
-	*size = header.size;
-	return 0;
+	/* The pools' offset and the size are written together, at the very end. */
+	if (header.size >= sizeof(header) && header.size <= (uint64_t)(end - offset) &&
+	    header.constant_pools)
+		*size = header.size;
+	return memcmp(header.magic, "FLR", sizeof(header.magic)) ? -EBADMSG : 0;
 }
 
-/* Those that lie in the engine's file. */
-static int recording_find_finished(const struct recording *recording, struct report_part *part)
+bool recording_has_size_limit(void)
 {
-	off_t offset = recording->cut;
-	struct stat st;
-	uint64_t size;
-	int err;
+	struct rlimit limit;
 
-	part->fd = recording->fd;
-	part->offset = offset;
-	part->length = 0;
-	if (fstat(recording->fd, &st))
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* True if the finished chunk at OFFSET is damaged. async-profiler ignores errors of its writes: under a file size limit
+ * even the end of a constant pool may be missing. */
+static bool chunk_is_damaged(int fd, off_t offset, uint64_t size)
+{
+	uint8_t *data;
+	bool is_damaged;
+
+	if (!chunk_has_structure(fd, offset, size))
+		return true;
+	data = recording_has_size_limit() && size <= CHECKED_MAX ? malloc(size) : NULL;
+	if (!data)
+		return false;
+	is_damaged = fd_read(fd, data, size, offset) || !chunk_is_readable(data, size);
+	free(data);
+	return is_damaged;
+}
+
+/* Find the finished chunks in the engine's file. Damaged chunks are dropped, but not before PART has the chunks in
+ * front of them. */
+static int recording_find_finished(struct recording *r, struct report_part *part)
+{
+	struct stat st;
+	uint64_t size = 0;
+	int err = 0;
+
+	*part = (struct report_part){ .fd = r->fd, .offset = r->cut };
+	if (fstat(r->fd, &st))
 		return -errno;
 	do {
-		err = recording_chunk(recording->fd, offset, st.st_size, &size);
-		offset += (off_t)size;
+		r->finished += (off_t)size;
+		err = recording_chunk(r->fd, r->finished, st.st_size, &size);
+		if (!size || (!err && !chunk_is_damaged(r->fd, r->finished, size)))
+			continue;
+		err = 0;
+		if (r->finished > r->cut)
+			break;
+		r->cut += (off_t)size;
+		r->dropped++;
 	} while (!err && size);
-	part->length = (uint64_t)(offset - recording->cut);
+	part->offset = r->cut;
+	part->length = (uint64_t)(r->finished - r->cut);
 	return err;
 }
 
-int recording_peek(const struct recording *recording, struct report_part *part)
+void recording_skip_chunk(struct recording *recording)
+{
+	struct stat st;
+	off_t next;
+
+	if (fstat(recording->fd, &st))
+		return;
+	next = chunk_find_magic(recording->fd, recording->finished + 1, st.st_size);
+	recording->cut = recording->finished = next < 0 ? st.st_size : next;
+}
+
+uint64_t recording_take_dropped(struct recording *recording)
+{
+	uint64_t dropped = recording->dropped;
+
+	recording->dropped = 0;
+	return dropped;
+}
+
+int recording_peek(struct recording *recording, struct report_part *part)
 {
 	int err = recording_find_finished(recording, part);
 
@@ -170,19 +223,27 @@ int recording_cut(struct recording *recording, struct report_part *part)
 	int err = recording_peek(recording, part);
 	off_t end = part->offset + (off_t)part->length;
 
-	if (part->fd == recording->moved) {
+	if (part->fd == recording->moved)
 		recording->moved_cut = end;
-		chunk_join_end(&recording->join);
-	} else if (recording->moved < 0) {
+	else if (recording->moved < 0)
 		recording->cut = end;
-	}
 	return err;
+}
+
+uint64_t recording_uncut_bytes(const struct recording *recording)
+{
+	struct stat st;
+	off_t bytes = fstat(recording->fd, &st) ? 0 : st.st_size - recording->cut;
+
+	if (recording->moved >= 0)
+		bytes += recording->moved_end - recording->moved_cut;
+	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 static void recording_free_space(int fd, off_t end)
 {
 	end &= ~(off_t)(PAGE - 1);
-	/* Where a hole cannot be made the space comes back with the file. */
+	/* If a hole cannot be punched, the space is freed with the file. */
 	if (end > 0)
 		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
 }
@@ -199,33 +260,27 @@ void recording_move_to(struct recording *recording, int fd)
 	recording->moved_cut = recording->moved_end = lseek(fd, 0, SEEK_END);
 }
 
-/* Move what is finished, a chunk at a time. */
 static int recording_move_finished(struct recording *r)
 {
 	struct report_part part;
-	uint64_t size;
-	int err = 0;
+	int err;
 
-	/* What is no recording is told by who cuts it. */
-	if (recording_find_finished(r, &part))
+	/* recording_cut() reports a file that is not a recording. */
+	if (recording_find_finished(r, &part) || !part.length)
 		return 0;
-	for (uint64_t left = part.length; left && !err; left -= size) {
-		err = recording_chunk(r->fd, r->cut, r->cut + (off_t)left, &size);
-		if (!err && !size)
-			err = -EBADMSG; /* it is not as it was */
-		if (!err)
-			err = chunk_join_add(&r->join, r->moved, &r->moved_end, r->fd, r->cut,
-					     size);
-		if (!err)
-			r->cut += (off_t)size;
+	err = fd_copy(r->moved, r->fd, part.offset, part.length);
+	if (err) {
+		if (!ftruncate(r->moved, r->moved_end))
+			lseek(r->moved, r->moved_end, SEEK_SET);
+		return err;
 	}
+	r->moved_end += (off_t)part.length;
+	r->cut += (off_t)part.length;
 	recording_free_space(r->fd, r->cut);
-	if (err && !ftruncate(r->moved, r->moved_end))
-		lseek(r->moved, r->moved_end, SEEK_SET);
-	return err;
+	return 0;
 }
 
-/* From a file that takes no more. */
+/* Copy chunks back to memory from a file that cannot grow. */
 static int recording_move_back(struct recording *r)
 {
 	off_t length = r->moved_end - r->moved_cut;
@@ -237,7 +292,6 @@ static int recording_move_back(struct recording *r)
 			close(fd);
 		return err;
 	}
-	chunk_join_end(&r->join);
 	close(r->moved);
 	r->moved = fd;
 	r->moved_cut = 0;
@@ -256,8 +310,6 @@ int recording_move(struct recording *recording)
 
 void recording_leak(struct recording *recording)
 {
-	if (recording)
-		chunk_join_end(&recording->join);
 	free(recording);
 }
 
@@ -268,6 +320,5 @@ void recording_close(struct recording *recording)
 	close(recording->fd);
 	if (recording->moved >= 0)
 		close(recording->moved);
-	chunk_join_end(&recording->join);
 	free(recording);
 }

@@ -1,4 +1,4 @@
-/* A report is one interval's recording, and a reporter is a place that reports go to. */
+/* Reports and reporters. A report is one interval's recording. A reporter delivers reports to one destination. */
 #ifndef CORE_AGENT_REPORT_H
 #define CORE_AGENT_REPORT_H
 
@@ -10,42 +10,42 @@
 struct buf;
 struct running_files;
 
-/* Whole JFR chunks that lie one after another in a file. */
+/* Consecutive whole JFR chunks in a file. */
 struct report_part {
-	int fd; /* read with pread(2) only: the engine goes on writing to it */
+	int fd; /* read with pread(2) only: the engine still writes to it */
 	off_t offset;
 	uint64_t length;
 };
 
-/* A recording that took samples with two engines has a part from each, one more may tell of a crash, and one whom it is
- * of; the parts written one after another are one JFR file. */
+/* Maximum number of parts: one from each of two engines, one for a crash, and one with the labels. The concatenated
+ * parts are a JFR file. */
 #define REPORT_PARTS_MAX 4
 
-/* What an engine was asked to take samples by; 0: not, or by each. */
+/* Sampling intervals of an engine; 0: off, or each event. */
 struct sampling {
-	uint64_t interval_ns, wall_ns; /* as its options of these names have it */
+	uint64_t interval_ns, wall_ns; /* values of the engine's options with these names */
 	uint64_t mem_bytes;
 };
 
-/* What became of this program's reports, from its start on. Set where reports wait for their
- * delivery; zero elsewhere. */
+/* Fate of this program's reports, since its start. Set while reports wait for delivery; zero elsewhere. */
 struct report_losses {
-	uint64_t spooled_bytes; /* waiting when this report came */
+	uint64_t spooled_bytes; /* waiting when this report arrived */
 	uint64_t dropped_bytes;
-	uint64_t full, aged, refused; /* reports dropped: for room, too old, not wanted */
+	uint64_t dropped_full, dropped_aged,
+		dropped_refused; /* reports: no space, too old, refused */
 };
 
-/* Whether what is sent may be there already, as what became of it before was not told. */
+/* Whether the destination may already have sent data, because an earlier result is unknown. */
 enum report_doubt {
 	DOUBT_NONE,
-	DOUBT_NEXT, /* what is sent next */
-	DOUBT_ALL,  /* what is sent of this report */
+	DOUBT_NEXT, /* the next message */
+	DOUBT_ALL,  /* all messages of this report */
 };
 
-/* How much of a report a destination has that takes it in several parts. All zero: nothing. */
+/* Progress of the delivery of a report in several messages. All zero: nothing is delivered. */
 struct report_begun {
-	uint32_t kind, from, step; /* the reporter's own: where it goes on */
-	uint32_t count; /* of what these are numbers; another count says that they are not */
+	uint32_t kind, from, step; /* position to continue at; defined by the reporter */
+	uint32_t count; /* number of the counted items; if it differs, the position is invalid */
 	uint32_t doubt; /* enum report_doubt */
 };
 
@@ -56,80 +56,80 @@ struct report {
 	uint64_t start_ms, end_ms; /* wall clock, since 1970 */
 	uint64_t interval_ms;      /* the reporting interval as configured */
 
-	/* Whom it is of, for names, metadata and the recording itself. */
+	/* Origin of the report, for names, metadata and the recording itself. */
 	pid_t pid;
 	const char *executable;   /* base name */
-	const char *host;         /* the machine's own name; NULL: not known, or origin tells */
-	const char *group, *tags; /* as configured; NULL: those of who delivers it */
-	const char *version; /* the program's own, as its environment tells; NULL: it does not */
-	/* Where it comes out of a spool (upload/queue/origin.h); NULL: this process. */
+	const char *host;         /* the machine's host name; NULL: not known, or in origin */
+	const char *group, *tags; /* as configured; NULL: those of the process that delivers it */
+	const char *version;      /* the program's version from its environment; NULL: not known */
+	/* Origin of a report from a spool (upload/queue/origin.h); NULL: this process. */
 	const char *origin;
 
 	const char *engine; /* "async-profiler" or "builtin" */
 	const char *engine_version;
-	/* Where its chunks do not each tell it: async-profiler's first does, and is in the first report alone. */
+	/* Sampling intervals, if not every chunk has them: async-profiler writes them only into its first chunk. */
 	struct sampling sampling;
-	uint64_t samples_taken; /* in the recording: samples_count() */
-	uint64_t samples_lost;  /* in this interval, as far as the engine tells */
+	uint64_t samples_taken; /* in the recording; see samples_count() */
+	uint64_t samples_lost;  /* in this interval, if the engine reports it */
 	bool final;             /* the last one: the program is ending */
-	bool recovered;         /* made of what a process that was killed has left in its spool */
+	bool recovered;         /* made from the spool of a killed process */
 
-	/* Set where reports wait for their delivery. */
+	/* Set while reports wait for delivery. */
 	struct report_losses losses;
-	uint32_t unique; /* no other report's that ends in this second, of whatever process */
-	/* Likewise, where others may go on with it: deliver() does so, and notes where it was when it fails. NULL: it remembers that
-	 * by itself. */
+	uint32_t unique; /* unique among reports of all processes that end in this second */
+	/* Set while reports wait for delivery, if another process may continue it. deliver() continues at this
+	 * position, and updates it on failure. NULL: deliver() stores its own position. */
 	struct report_begun *begun;
 };
 
-/* Bytes of all parts. */
+/* Return the bytes of all parts. */
 uint64_t report_length(const struct report *report);
 
-/* Call EACH for every tag of TAGS ("key=value,…"; NULL: none), until it returns an error, and return that;
- * -ENOMEM without memory. */
+/* Call EACH for every tag of TAGS ("key=value,…"; NULL: none) until it returns an error. Returns that error; -ENOMEM
+ * without memory. */
 int report_each_tag(const char *tags, int (*each)(void *arg, const char *key, const char *value),
 		    void *arg);
 
-/* Copy every part to the end of FD, which is a file, from its current position on.
- * Returns 0 or -errno (-ENOSPC when the disk is full). */
+/* Write every part to FD, a file, at its current position. Returns 0 or -errno (-ENOSPC when the disk is full). */
 int report_write(const struct report *report, int fd);
 
 struct live_status;
 
-/* A reporter is made by its own ..._reporter_open() and is first in its own struct. All calls
- * come from one thread. */
+/* Interface of a reporter. Its ..._reporter_open() creates it, as the first member of its own struct. Only one thread at a time
+ * calls it: the agent's thread, or a delivery thread (upload/queue/queue.h). cancel() may be called by another thread. */
 struct reporter {
 	const char *name; /* "local", "s3": for the log */
 
-	/* Which place this is, so that another process that reports there knows it again; no secrets,
-	 * as it is written down beside what waits in a spool. NULL: NAME says it. The reporter's. */
+	/* Identifies the destination for other processes that deliver there. No secrets: it is stored in a spool.
+	 * NULL: NAME identifies it. The reporter owns it. */
 	const char *destination;
 
-	/* Messages that the destination may count twice: it had one whole and did not answer, and then took it. */
+	/* Number of messages that the destination may count twice: it received one, did not answer, and accepted the
+	 * retry. */
 	uint64_t maybe_twice;
 
-	/* Deliver REPORT, or take a copy and deliver it later; REPORT is the caller's and is valid
-	 * for this call only. Returns 0 or -errno, after saying what is wrong in the log. */
+	/* Deliver REPORT, or copy it and deliver it later. The caller owns REPORT, which is valid during this call
+	 * only. Returns 0, or -errno after logging the error. */
 	int (*deliver)(struct reporter *reporter, const struct report *report);
 
-	/* Wait until what was taken is delivered, or until DEADLINE_NS (monotonic clock).
-	 * NULL where deliver() leaves nothing behind. */
+	/* Wait until all accepted reports are delivered, or until DEADLINE_NS (monotonic clock). NULL when deliver()
+	 * returns after delivery. */
 	void (*drain)(struct reporter *reporter, uint64_t deadline_ns);
 
-	/* Make files for the running recording of WHOM, which outlive the process, and append to NOTE what
-	 * who finds them needs to report it here. Returns 0 or -errno. NULL where there is no place. */
-	int (*keep)(struct reporter *reporter, const struct report *whom,
-		    struct running_files *files, struct buf *note);
+	/* Create files for the running recording, which outlive the process. Append to NOTE the data that a later
+	 * process needs to deliver it here; REPORT describes its origin. Returns 0 or -errno. NULL when there is no
+	 * place. */
+	int (*create_running_files)(struct reporter *reporter, const struct report *report,
+				    struct running_files *files, struct buf *note);
 
-	/* Release it. Never waits for the network. */
+	/* Free the reporter. Never waits for the network. */
 	void (*close)(struct reporter *reporter);
 
-	/* Let a deliver() that is under way, on another thread, fail soon. NULL where none takes
-	 * long. */
+	/* Make a running deliver(), on another thread, fail soon. NULL when deliver() is always quick. */
 	void (*cancel)(struct reporter *reporter);
 
-	/* Add to STATUS what has become of the reports. NULL where it does not tell. */
-	void (*tell)(struct reporter *reporter, struct live_status *status);
+	/* Add the state of the reports to STATUS. NULL when the reporter has none. */
+	void (*add_status)(struct reporter *reporter, struct live_status *status);
 };
 
 #endif

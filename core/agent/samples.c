@@ -1,6 +1,6 @@
-/* Counts the samples that a recording holds: a chunk's metadata tells which types of events have a
- * stack trace, and each event begins with its size and its type. A block of the file at a time is
- * looked at: a chunk may be larger than the agent shall ever be. */
+/* Counts the samples in a recording. A chunk's metadata lists the event types with a stack trace, and each event
+ * begins with its size and its type. The file is read in blocks: a chunk may be larger than the agent's memory
+ * limit. */
 #include "core/agent/samples.h"
 
 #include <errno.h>
@@ -16,16 +16,16 @@
 #define METADATA_MAX (4u << 20)
 #define BLOCK        (32u << 10)
 
-/* A size and a type take no more. */
+/* Maximum bytes of an event's size and type. */
 #define EVENT_HEAD_MAX 20
 
-/* Types are numbered from 1, some hundreds of them; one from here on is not counted. */
+/* Types are numbered from 1, some hundreds of them; larger numbers are not counted. */
 #define TYPES 65536
 
 struct window {
 	int fd;
-	uint64_t offset, length; /* of what DATA holds */
-	uint64_t end;            /* of what may be read */
+	uint64_t offset, length; /* range of the file in DATA */
+	uint64_t end;            /* end of the readable range */
 	uint8_t data[BLOCK];
 };
 
@@ -40,7 +40,7 @@ static bool type_is_sample(const struct jfr_type *type)
 	return false;
 }
 
-/* The bytes at OFFSET, as many as an event's head can take, or as there are: none where they cannot be read. */
+/* Return the bytes at OFFSET, up to the size of an event's head; none when they cannot be read. */
 static struct cursor window_read(struct window *w, uint64_t offset)
 {
 	uint64_t length = w->end - offset < EVENT_HEAD_MAX ? w->end - offset : EVENT_HEAD_MAX;
@@ -56,7 +56,7 @@ static struct cursor window_read(struct window *w, uint64_t offset)
 	return (struct cursor){ at, at + length, false };
 }
 
-/* Set the bit of each type to count in COUNTED, by the metadata at OFFSET. */
+/* Read the metadata at OFFSET, and set the bit of each counted type in COUNTED. */
 static int samples_read_metadata(struct window *w, uint64_t offset, uint8_t *counted)
 {
 	struct cursor head = window_read(w, offset);
@@ -114,7 +114,8 @@ static int samples_count_chunk(struct window *w, uint64_t offset, uint64_t end, 
 		err = fd_read(w->fd, front, sizeof(front), (off_t)offset);
 	if (err)
 		return err;
-	if (end - offset < sizeof(front) || jfr_header(&header, front, end - offset, 0, &error))
+	if (end - offset < sizeof(front) ||
+	    jfr_header_read(&header, front, end - offset, 0, &error))
 		return -EBADMSG;
 	*size = header.size;
 	w->end = offset + header.size;

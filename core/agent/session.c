@@ -1,4 +1,4 @@
-/* A session of profiling, from an engine's start to its stop. */
+/* Profiling session, from an engine's start to its stop. */
 #include "core/agent/session.h"
 
 #include <errno.h>
@@ -10,32 +10,26 @@
 
 #include "core/buf.h"
 #include "core/clock.h"
-#include "core/agent/engine_command.h"
+#include "core/agent/engine_start.h"
 #include "core/agent/failure.h"
 #include "core/log.h"
+#include "core/agent/lost_reports.h"
 #include "core/executable.h"
-#include "asyncprof/java.h"
 #include "core/agent/samples.h"
-#include "core/agent/engine_start.h"
+#include "core/units.h"
 
-/* async-profiler keeps every stack that it has seen since its start. Past this much it is
- * restarted between two reports. */
+/* async-profiler keeps every stack since its start. Above this size it is restarted between two reports. */
 #define ENGINE_MEMORY_MAX_KB (32u << 10)
 
 #define NS_PER_MS 1000000u
 
-/* async-profiler has what it sampled in its own memory until a chunk is finished. Where the recording is to
- * outlive the process one is finished so often, and less often where that takes more than a share of
- * a processor's time. */
-#define CHUNK_NS      75000000u
-#define CHUNK_MOST_NS 3000000000u
-#define CHUNK_SHARE   200
+/* With a spool, an engine finishes a chunk each second. SIGKILL loses only the chunk that is not finished. */
+#define CHUNK_NS 1000000000u
 
-/* While it does so it takes no samples. An allocation or its end that it does not see is missed as long as that lives, so
- * where it samples these, too, it does so less often. */
-#define CHUNK_WITH_MEMORY_NS 1000000000u
+/* Interval of the checks of unreported bytes. */
+#define SIZE_CHECK_NS 100000000u
 
-/* Whom the reports are of, and what they have in common. HOST is room for its name. */
+/* Return a report with the members that all reports of the session share. HOST receives the host name. */
 static struct report session_describe(const struct session *s, char host[HOST_NAME_MAX + 1])
 {
 	struct report report = {
@@ -54,27 +48,29 @@ static struct report session_describe(const struct session *s, char host[HOST_NA
 	};
 
 	memset(host, 0, HOST_NAME_MAX + 1);
-	gethostname(host, HOST_NAME_MAX); /* which may change */
+	gethostname(host, HOST_NAME_MAX); /* it may change */
 	return report;
 }
 
-/* Have the running recording lie where it outlives the process. Returns 0 or -errno. */
+/* Create the files of the running recording in the spool. Returns 0 or -errno. */
 static int session_create_running_files(struct session *s)
 {
-	struct running_files files = RUNNING_FILES_NONE;
 	struct buf note = BUF_INIT(RUNNING_NOTE_MAX);
 	char host[HOST_NAME_MAX + 1];
-	struct report whom = session_describe(s, host);
+	struct report origin = session_describe(s, host);
 	int err = -ENOENT;
 
+	s->running_files = (struct running_files)RUNNING_FILES_NONE;
 	for (size_t i = 0; i < s->with.reporter_count && err; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 
-		if (reporter->keep)
-			err = reporter->keep(reporter, &whom, &files, &note);
+		if (reporter->create_running_files)
+			err = reporter->create_running_files(reporter, &origin, &s->running_files,
+							     &note);
 	}
 	if (!err)
-		err = running_files_write_note(&s->kept, &files, &note);
+		err = running_files_write_note(&s->running_files, &note);
+	s->has_running_files = !err;
 	buf_free(&note);
 	return err;
 }
@@ -86,40 +82,34 @@ static bool source_is_served(const struct source *source)
 
 static void session_close_running_files(struct session *s)
 {
-	kept_close(s->kept);
-	s->kept = NULL;
+	if (s->has_running_files)
+		running_files_close(&s->running_files);
+	s->has_running_files = false;
 }
 
-/* The spool does not take what it should: memory has to do. */
+/* The spool failed: continue in memory. */
 static void session_disable_spool(struct session *s, const char *why)
 {
 	if (!s->has_spool_failed)
-		log_warn("the running recording is not kept in " OPTION_PREFIX
-			 "SPOOL_DIR: %s; what "
-			 "is not reported yet is lost with a process that is killed",
+		log_warn("the running recording is not stored in " OPTION_PREFIX
+			 "SPOOL_DIR: %s; SIGKILL loses the unreported data",
 			 why);
 	s->has_spool_failed = true;
 	s->chunk_due_ns = UINT64_MAX;
-	if (s->kept)
-		running_files_unlink(s->kept);
+	if (s->has_running_files)
+		running_files_unlink(&s->running_files);
 }
 
-static uint64_t chunk_ns(const struct session *s)
-{
-	return s->config->native_mem_bytes != OPTION_OFF && !s->with.mem_engine
-		       ? CHUNK_WITH_MEMORY_NS
-		       : CHUNK_NS;
-}
-
-/* In the spool, where there is one, or in memory. What the agent's thread does not write itself comes to the
- * spool by way of memory. */
+/* Open the recording, in the spool if there is one, otherwise in memory. Data of engines with their own threads is
+ * written to memory and then moved to the spool. */
 static int session_open_recording(struct session *s)
 {
 	bool wanted = s->config->spool_dir && !s->has_spool_failed;
-	int err = wanted && !s->kept ? session_create_running_files(s) : 0;
-	int fd = wanted && s->kept ? kept_chunks(s->kept) : -ENOENT;
+	int err = wanted && !s->has_running_files ? session_create_running_files(s) : 0;
+	int fd = wanted && s->has_running_files ? running_files_dup_chunks(&s->running_files)
+						: -ENOENT;
 
-	s->chunk_due_ns = UINT64_MAX;
+	s->chunk_due_ns = fd >= 0 ? clock_monotonic_ns() + CHUNK_NS : UINT64_MAX;
 	if (err && err != -ENOENT)
 		session_disable_spool(s, strerror(-err));
 	else if (fd < 0 && fd != -ENOENT)
@@ -129,34 +119,26 @@ static int session_open_recording(struct session *s)
 	err = recording_open(&s->all.recording, s->config->spool_dir);
 	if (err && fd >= 0)
 		close(fd);
-	if (!err && fd >= 0) {
+	if (!err && fd >= 0)
 		recording_move_to(s->all.recording, fd);
-		s->chunk_due_ns = clock_monotonic_ns() + chunk_ns(s);
-	}
 	return err;
 }
 
-/* Start SOURCE on its new recording, which OPENED tells of, with the sampling that CONFIG asks for; that
- * of native memory only with MEM. When it fails the recording stays: the engine may have it open. */
+/* Start SOURCE on its new recording with the sampling of CONFIG; MEM: with native memory. OPENED is the result of
+ * opening the recording. After a failure the recording stays: the engine may have opened it. */
 static int source_start(struct source *source, const struct config *config, bool mem, int opened)
 {
-	struct buf command = BUF_INIT(PATH_MAX + 4096);
-	int err = opened;
+	struct engine_start start = engine_start_of(config, mem);
 
-	if (err)
-		return failed(err, "cannot make a file for the recording: %s", strerror(-err));
-	err = start_string(&command, config, recording_path(source->recording), mem);
-	if (err == -EINVAL) {
-		failed(err,
-		       "nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
-	} else if (err) {
-		failed(err, "cannot make the start command: %s", strerror(-err));
-	} else {
-		log_debug("%s: %s", source->engine->name, buf_string(&command));
-		err = engine_command(source->engine, buf_string(&command));
-	}
-	buf_free(&command);
-	return err;
+	if (opened)
+		return failed(opened, "cannot create a file for the recording: %s",
+			      strerror(-opened));
+	if (start.interval_ns == ENGINE_OFF && start.mem_bytes == ENGINE_OFF)
+		return failed(
+			-EINVAL,
+			"nothing to sample: CPU_INTERVAL, WALL_INTERVAL and NATIVE_MEM are off");
+	start.file = recording_path(source->recording);
+	return source->engine->start(&start);
 }
 
 static void source_close(struct source *source)
@@ -171,18 +153,19 @@ static void source_leak(struct source *source)
 	source->recording = NULL;
 }
 
-/* As recording_cut. */
+/* The same as recording_cut(). */
 static int source_cut(struct source *source, struct report_part *part)
 {
 	int err = recording_cut(source->recording, part);
 
 	if (err)
-		failed(err, "%s: what it wrote is not a recording: %s", source->engine->name,
+		failed(err, "%s wrote an invalid recording: %s", source->engine->name,
 		       strerror(-err));
 	return err;
 }
 
-/* What it had is reported, or lost: there is nothing to recover, unless that of native memory goes on. */
+/* Close ALL's recording after its data is reported or lost. Its files in the spool are removed, unless MEM still
+ * uses them. */
 static void session_close_all(struct session *s)
 {
 	source_close(&s->all);
@@ -198,12 +181,12 @@ static int session_start_all(struct session *s)
 	s->counted = (struct engine_counts){ 0 };
 	s->began_ms = clock_realtime_ns() / NS_PER_MS;
 	if (!source_is_served(&s->all))
-		s->sampling = builtin_start_sampling(s->config, mem);
+		s->sampling = engine_start_sampling(engine_start_of(s->config, mem));
 	err = source_start(&s->all, s->config, mem, session_open_recording(s));
-	if (!err || !s->kept || !source_is_served(&s->all))
+	if (!err || !s->has_running_files || !source_is_served(&s->all))
 		return err;
-	/* A disk that has room for a file, and none for what is in it. */
-	log_warn("%s; the recording is begun anew in memory", failure());
+	/* The disk has space for a file, but not for its content. */
+	log_warn("%s; the recording restarts in memory", failure());
 	s->has_spool_failed = true;
 	session_close_all(s);
 	return source_start(&s->all, s->config, mem, session_open_recording(s));
@@ -211,15 +194,16 @@ static int session_start_all(struct session *s)
 
 static int session_open_mem(struct session *s)
 {
-	int fd =
-		s->kept && !s->has_spool_failed ? running_files_dup_memory(s->kept, true) : -ENOENT;
+	int fd = s->has_running_files && !s->has_spool_failed
+			 ? running_files_dup_memory(&s->running_files)
+			 : -ENOENT;
 
 	s->is_mem_in_spool = fd >= 0;
 	return fd >= 0 ? recording_open_in(&s->mem.recording, fd)
 		       : recording_open(&s->mem.recording, s->config->spool_dir);
 }
 
-/* What only samples memory must not keep the rest from being profiled. */
+/* A failure of the engine for memory must not stop the rest of profiling. */
 void session_start_mem(struct session *s)
 {
 	struct config mem_only = *s->config;
@@ -227,7 +211,7 @@ void session_start_mem(struct session *s)
 	if (!s->mem.engine || mem_only.native_mem_bytes == OPTION_OFF)
 		return;
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
-	mem_only.engine_options = NULL; /* those set are for the other */
+	mem_only.engine_options = NULL; /* the configured ones are for the other engine */
 	if (source_start(&s->mem, &mem_only, true, session_open_mem(s))) {
 		log_error("%s; native memory is not sampled in this process", failure());
 		source_close(&s->mem);
@@ -238,7 +222,7 @@ void session_stop_mem(struct session *s)
 {
 	if (!s->mem.recording)
 		return;
-	if (engine_command(s->mem.engine, "stop")) {
+	if (s->mem.engine->stop()) {
 		log_error("%s", failure());
 		source_leak(&s->mem);
 	} else {
@@ -246,13 +230,13 @@ void session_stop_mem(struct session *s)
 	}
 }
 
-/* After a failure. */
+/* Handle a failure of the engine for memory: restart it in memory, or stop it. */
 static void session_handle_mem_failure(struct session *s)
 {
 	bool was_in_spool = s->is_mem_in_spool;
 
-	log_error("%s; native memory is not sampled from now on%s", failure(),
-		  was_in_spool ? ", but anew in memory" : "");
+	log_error("%s; native memory sampling %s", failure(),
+		  was_in_spool ? "restarts in memory" : "ends");
 	if (was_in_spool)
 		session_disable_spool(s, failure());
 	session_stop_mem(s);
@@ -260,14 +244,14 @@ static void session_handle_mem_failure(struct session *s)
 		session_start_mem(s);
 }
 
-/* Add the memory of the interval to REPORT. False when there is none. */
+/* Add the interval's native memory to REPORT. False when there is none. */
 static bool report_add_mem(struct session *s, struct report *report)
 {
 	struct report_part *part = &report->parts[report->part_count];
 
 	if (!s->mem.recording)
 		return false;
-	if (engine_command(s->mem.engine, "dump,jfr") || source_cut(&s->mem, part)) {
+	if (s->mem.engine->rotate() || source_cut(&s->mem, part)) {
 		session_handle_mem_failure(s);
 	} else if (part->length) {
 		report->part_count++;
@@ -276,7 +260,7 @@ static bool report_add_mem(struct session *s, struct report *report)
 	return false;
 }
 
-/* Add FILE to REPORT, where writing it came to no error, ERR. Returns that, or what came then. */
+/* Add FILE to REPORT, unless writing it failed with ERR. Returns that or a later error. */
 static int report_add_file(struct report *report, struct recording *file, int err)
 {
 	struct report_part *part = &report->parts[report->part_count];
@@ -288,7 +272,7 @@ static int report_add_file(struct report *report, struct recording *file, int er
 	return err;
 }
 
-/* Add the crash that REPORT, the last one, is due to, if it is. Sets *FILE, which REPORT needs, or NULL. */
+/* Add the crash that caused REPORT, the last one, if any. Sets *FILE, which REPORT needs, or NULL. */
 static void report_add_crash(struct session *s, struct report *report, struct recording **file)
 {
 	int err;
@@ -301,11 +285,11 @@ static void report_add_crash(struct session *s, struct report *report, struct re
 		err = s->with.write_crash(recording_fd(*file));
 	err = report_add_file(report, *file, err);
 	if (err && err != -ENODATA)
-		log_warn("the last profile does not tell of the crash: %s", strerror(-err));
+		log_warn("the last profile lacks the crash: %s", strerror(-err));
 }
 
-/* Add whom REPORT is of, in a file of its own: the engines' are not ours to write, and may be restarted
- * between two reports. Sets *FILE, which REPORT needs, or NULL. */
+/* Add the labels of REPORT's origin, in a separate file: only the engines write their files, and they may be
+ * restarted between two reports. Sets *FILE, which REPORT needs, or NULL. */
 static void report_add_labels(struct session *s, struct report *report, struct recording **file)
 {
 	int err;
@@ -318,11 +302,11 @@ static void report_add_labels(struct session *s, struct report *report, struct r
 		err = s->with.write_labels(recording_fd(*file), report);
 	err = report_add_file(report, *file, err);
 	if (err)
-		log_warn("a profile does not tell its tags: %s", strerror(-err));
+		log_warn("a profile lacks its tags: %s", strerror(-err));
 }
 
-/* Fill in what was lost since the last report, and taken as far as the engine tells, and see how large
- * it has grown. */
+/* Fill in the samples lost since the last report, and those taken if the engine reports them. Store the engine's
+ * memory size. */
 static void report_add_counts(struct session *s, struct report *report)
 {
 	struct engine_counts now = { 0 }, *last = &s->counted;
@@ -336,7 +320,7 @@ static void report_add_counts(struct session *s, struct report *report)
 	*last = now;
 }
 
-/* What the report holds; an engine's own number is of the moment when it was asked. */
+/* Count the samples in the report; an engine's own counter refers to the time of its reading. */
 static void report_count_samples(struct report *report)
 {
 	uint64_t count = 0;
@@ -345,22 +329,35 @@ static void report_count_samples(struct report *report)
 	for (size_t i = 0; i < report->part_count && !err; i++)
 		err = samples_count(&report->parts[i], &count);
 	if (err)
-		log_debug("the samples of a report cannot be counted: %s", strerror(-err));
+		log_debug("cannot count the samples of a report: %s", strerror(-err));
 	else
 		report->samples_taken = count;
 }
 
-static void deliver(struct session *s, const struct report *report)
+static uint64_t capture_room(const struct session *s, const struct capture *capture)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->capture_count; i++)
+		all += s->captures[i].bytes;
+	all = all < CAPTURES_MAX_BYTES ? CAPTURES_MAX_BYTES - all : 0;
+	return all < CAPTURE_MAX_BYTES - capture->bytes ? all : CAPTURE_MAX_BYTES - capture->bytes;
+}
+
+static void session_deliver(struct session *s, const struct report *report)
 {
 	s->reports++;
 	s->reports_ms = report->end_ms;
-	for (size_t i = 0; i < s->capture_count; i++)
-		if (!s->captures[i].err)
-			s->captures[i].err = report_write(report, s->captures[i].fd);
+	for (size_t i = 0; i < s->capture_count; i++) {
+		struct capture *capture = &s->captures[i];
+
+		capture_add(capture, report, capture_room(s, capture));
+		memcpy(capture->skip, capture_skips_nothing, sizeof(capture->skip));
+	}
 	for (size_t i = 0; i < s->with.reporter_count; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 
-		/* It says itself what went wrong; profiling goes on. */
+		/* It logs its errors; profiling continues. */
 		reporter->deliver(reporter, report);
 	}
 }
@@ -375,14 +372,15 @@ static void session_move_finished(struct session *s)
 
 int session_dump(struct session *s, const struct source *source)
 {
-	int err = engine_command(source->engine, "dump,jfr");
+	int err = source->engine->rotate();
 
 	if (!err && source->recording == s->all.recording)
 		session_move_finished(s);
 	return err;
 }
 
-int session_copy(struct session *s, const struct source *sources, size_t count, int fd)
+int session_copy(struct session *s, const struct source *sources, size_t count,
+		 struct capture *capture)
 {
 	char host[HOST_NAME_MAX + 1];
 	struct report report = session_describe(s, host);
@@ -403,23 +401,36 @@ int session_copy(struct session *s, const struct source *sources, size_t count, 
 	if (!err && report.part_count)
 		report_add_labels(s, &report, &labels);
 	if (!err)
-		err = report_write(&report, fd);
+		capture_add(capture, &report, capture_room(s, capture));
 	recording_close(labels);
-	return err;
+	return err ? err : capture->err;
 }
 
-/* Where REPORT, whose part of native memory comes second, was handed on but not said here yet, it may come
- * twice; the other way it might be lost. */
+/* Store in the spool that REPORT was passed on; its second part is native memory. After a crash before this, REPORT
+ * may be delivered twice. In the other order it might be lost. */
 static void session_write_cut(struct session *s, const struct report *report, bool with_mem)
 {
 	const struct report_part *all = &report->parts[0], *mem = &report->parts[1];
 
-	if (s->kept)
-		running_files_write_cut(s->kept, all->offset + (off_t)all->length,
+	if (s->has_running_files)
+		running_files_write_cut(&s->running_files, all->offset + (off_t)all->length,
 					with_mem ? mem->offset + (off_t)mem->length : 0);
 }
 
-/* Cut what is finished, and report it. Returns 1, or 0 when there was nothing, or -errno. */
+/* Count COUNT dropped chunks; WHY is for the log, which has the first only. */
+static void session_count_dropped(struct session *s, uint64_t count, const char *why)
+{
+	if (count && !s->dropped_chunks)
+		log_error("%s%s; data since the last report is dropped, and the recording "
+			  "continues",
+			  why,
+			  recording_has_size_limit() ? ", because of the program's file size limit "
+						       "(RLIMIT_FSIZE)"
+						     : "");
+	s->dropped_chunks += count;
+}
+
+/* Cut the finished chunks and report them. Returns 1, or 0 when there were none, or -errno. */
 static int session_report_finished(struct session *s, bool final)
 {
 	char host[HOST_NAME_MAX + 1];
@@ -430,7 +441,10 @@ static int session_report_finished(struct session *s, bool final)
 
 	session_move_finished(s);
 	err = source_cut(&s->all, &report.parts[0]);
+	session_count_dropped(s, recording_take_dropped(s->all.recording),
+			      "the engine wrote a damaged chunk");
 	report.final = final;
+	report.losses.dropped_refused = s->dropped_chunks;
 	if (err)
 		return err;
 	if (!report.parts[0].length)
@@ -441,7 +455,7 @@ static int session_report_finished(struct session *s, bool final)
 	report_add_crash(s, &report, &crash);
 	report_count_samples(&report);
 	report_add_labels(s, &report, &labels);
-	deliver(s, &report);
+	session_deliver(s, &report);
 	recording_close(labels);
 	recording_close(crash);
 	session_write_cut(s, &report, with_mem);
@@ -449,29 +463,29 @@ static int session_report_finished(struct session *s, bool final)
 	if (with_mem)
 		recording_release(s->mem.recording, &report.parts[1]);
 	s->interval_began_ms = report.end_ms;
+	if (s->chunk_due_ns != UINT64_MAX) /* the report has finished a chunk */
+		s->chunk_due_ns = clock_monotonic_ns() + CHUNK_NS;
 	return 1;
 }
 
-/* After a command failed. async-profiler stops with the Java machine, as that begins to exit, and
- * what it had is a finished chunk then, the last. */
-static bool has_ended(struct session *s)
+/* Whether the engine stopped by itself; called after a failure. async-profiler stops when the Java VM begins to
+ * exit, and then finishes its last chunk. */
+static bool session_engine_has_ended(struct session *s)
 {
 	if (!source_is_served(&s->all))
-		s->ended = session_report_finished(s, true) > 0;
-	if (s->ended && session_can_restart(s))
-		log_warn("%s was stopped by somebody else, who uses it in this process, too; there "
-			 "is no "
-			 "profile of what comes after",
+		s->has_ended = session_report_finished(s, true) > 0;
+	if (s->has_ended && session_can_restart(s))
+		log_warn("%s was stopped by other code in this process; profiling ends",
 			 s->all.engine->name);
-	return s->ended;
+	return s->has_ended;
 }
 
 int session_restart(struct session *s)
 {
-	int err = engine_command(s->all.engine, "stop");
+	int err = s->all.engine->stop();
 
 	if (err)
-		return has_ended(s) ? 0 : err;
+		return session_engine_has_ended(s) ? 0 : err;
 	err = session_report_finished(s, false);
 	if (err < 0)
 		return err;
@@ -479,43 +493,81 @@ int session_restart(struct session *s)
 	return session_start_all(s);
 }
 
-/* The disk has no more room, or does not work: the program's memory has to do. */
+/* The disk is full or fails: continue in the program's memory. */
 static int session_leave_spool(struct session *s)
 {
-	log_error("%s; the recording goes on in memory, without what came since the last report",
+	log_error("%s; the recording continues in memory; data since the last report is lost",
 		  failure());
 	s->has_spool_failed = true;
-	engine_command(s->all.engine, "stop");
-	session_report_finished(s, false); /* of several chunks some may be whole */
+	s->all.engine->stop();
+	session_report_finished(s, false); /* some of several chunks may be whole */
 	session_close_all(s);
 	return session_start_all(s);
+}
+
+/* If even the start of a recording does not fit, try again at the next report. */
+static void session_start_within_limit(struct session *s)
+{
+	session_close_all(s);
+	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
+	s->has_ended = s->is_waiting_for_limit = session_start_all(s) != 0;
+	s->dropped_chunks += s->is_waiting_for_limit;
+	if (s->is_waiting_for_limit)
+		log_info("%s; the next attempt is at the next report", failure());
+}
+
+/* Restart the engine with another recording, which has space under the program's file size limit. An engine that cannot
+ * restart goes on in its recording. */
+static int session_restart_within_limit(struct session *s)
+{
+	if (!session_can_restart(s))
+		return 0;
+	s->all.engine->stop();
+	session_report_finished(s, false); /* some of several chunks may be whole */
+	session_start_within_limit(s);
+	return 0;
 }
 
 bool session_can_restart(const struct session *s)
 {
-	return s->all.engine->service || !java_is_loaded();
+	return !s->all.engine->can_restart || s->all.engine->can_restart();
 }
 
 int session_report(struct session *s)
 {
+	uint64_t dropped = s->dropped_chunks;
 	int err;
 
-	if (s->ended || s->paused)
+	if (s->is_waiting_for_limit)
+		session_start_within_limit(s);
+	if (s->has_ended || s->is_paused)
 		return 0;
 	if (s->rotates_by_restart)
 		return session_restart(s);
-	err = engine_command(s->all.engine, "dump,jfr");
-	if (err && has_ended(s))
+	err = s->all.engine->rotate();
+	if (err && session_engine_has_ended(s))
 		return 0;
+	if (err && source_is_served(&s->all) && recording_has_size_limit()) {
+		session_count_dropped(s, 1, failure());
+		return session_restart_within_limit(s);
+	}
 	if (err)
-		return s->kept && source_is_served(&s->all) ? session_leave_spool(s) : err;
+		return source_is_served(&s->all) && s->has_running_files ? session_leave_spool(s)
+									 : err;
 	err = session_report_finished(s, false);
 	if (err < 0)
 		return err;
+	if (!err && s->dropped_chunks == dropped &&
+	    (recording_has_size_limit() || !session_can_restart(s))) {
+		if (!session_can_restart(s))
+			recording_skip_chunk(s->all.recording);
+		session_count_dropped(s, 1, "the engine cannot write a chunk");
+	}
+	if (s->dropped_chunks != dropped)
+		return session_restart_within_limit(s);
 	if (!err) {
-		log_info(
-			"%s cannot close a chunk while it goes on; it is restarted for each report",
-			s->all.engine->name);
+		log_info("%s cannot finish a chunk while it samples; it restarts for each report",
+			 s->all.engine->name);
 		s->rotates_by_restart = true;
 		return session_restart(s);
 	}
@@ -539,67 +591,151 @@ int session_start(struct session *s)
 	return err;
 }
 
-static uint64_t service(const struct source *source, uint64_t now_ns)
+static uint64_t source_service(const struct source *source, uint64_t now_ns)
 {
 	return source->recording && source->engine->service ? source->engine->service(now_ns)
 							    : UINT64_MAX;
 }
 
-/* Where it fails the next report sees to it. */
+static int source_end_chunk(struct session *s, const struct source *source)
+{
+	if (!source->recording)
+		return 0;
+	return source->engine->end_chunk ? source->engine->end_chunk() : session_dump(s, source);
+}
+
+/* With a spool, finish the chunks that are due. The next report handles an error. */
 static uint64_t session_end_due_chunks(struct session *s, uint64_t now_ns)
 {
-	uint64_t least_ns = chunk_ns(s), began_ns, took_ns, pause_ns;
-	int err;
-
-	if (s->paused || s->ended || s->rotates_by_restart)
+	if (s->is_paused || s->has_ended || s->rotates_by_restart)
 		return UINT64_MAX;
 	if (now_ns < s->chunk_due_ns)
 		return s->chunk_due_ns;
 	s->chunk_due_ns = UINT64_MAX;
-	began_ns = clock_cpu_ns();
-	err = session_dump(s, &s->all);
-	if (err || s->has_spool_failed)
-		return UINT64_MAX;
-	took_ns = clock_cpu_ns() - began_ns;
-	if (s->all.engine->took_ns)
-		took_ns += s->all.engine->took_ns();
-	/* One alone may have had to read all symbols. */
-	pause_ns = CHUNK_SHARE * (took_ns < s->chunk_took_ns ? took_ns : s->chunk_took_ns);
-	s->chunk_took_ns = took_ns;
-	if (pause_ns < least_ns)
-		pause_ns = least_ns;
-	s->chunk_due_ns = now_ns + (pause_ns < CHUNK_MOST_NS ? pause_ns : CHUNK_MOST_NS);
+	if (!source_end_chunk(s, &s->all) && !source_end_chunk(s, &s->mem) && !s->has_spool_failed)
+		s->chunk_due_ns = now_ns + CHUNK_NS;
 	return s->chunk_due_ns;
 }
 
 uint64_t session_service(struct session *s, uint64_t now_ns)
 {
-	uint64_t all = service(&s->all, now_ns), mem = service(&s->mem, now_ns),
+	uint64_t all = source_service(&s->all, now_ns), mem = source_service(&s->mem, now_ns),
 		 chunk = session_end_due_chunks(s, now_ns);
 
 	all = all < mem ? all : mem;
 	return all < chunk ? all : chunk;
 }
 
-/* Stop the engines, and report what they have sampled last. */
+static uint64_t source_unreported_bytes(const struct source *source)
+{
+	if (!source->recording)
+		return 0;
+	return recording_uncut_bytes(source->recording) +
+	       (source->engine->chunk_bytes ? source->engine->chunk_bytes() : 0);
+}
+
+/* Return the unreported bytes in finished chunks; *PART describes them. */
+static uint64_t source_finished_bytes(const struct source *source, struct report_part *part)
+{
+	if (!source->recording || recording_peek(source->recording, part))
+		*part = (struct report_part){ .fd = -1 };
+	return part->length;
+}
+
+/* Finish the chunk of SOURCE if it has more than MORE bytes. */
+static int source_end_large_chunk(struct session *s, const struct source *source, uint64_t more)
+{
+	struct report_part part;
+	uint64_t finished = source_finished_bytes(source, &part),
+		 all = source_unreported_bytes(source);
+
+	return source->recording && all > finished + more ? session_dump(s, source) : 0;
+}
+
+int session_begin_capture(struct session *s, struct capture *capture, bool finishes_chunks)
+{
+	const struct source *const sources[] = { &s->all, &s->mem };
+	struct report_part part;
+	int err = 0;
+
+	memcpy(capture->skip, capture_skips_nothing, sizeof(capture->skip));
+	for (size_t i = 0; i < 2 && !err && !s->rotates_by_restart; i++) {
+		/* The finished chunk is in the next report, with later ones. */
+		err = finishes_chunks && !i
+			      ? session_dump(s, sources[i])
+			      : source_end_large_chunk(s, sources[i], CAPTURE_CHUNK_BYTES / 4);
+		capture->skip[i].bytes = source_finished_bytes(sources[i], &part);
+		capture->skip[i].fd = part.fd;
+	}
+	return err;
+}
+
+void session_forget_captures(struct session *s)
+{
+	s->capture_count = 0;
+}
+
+/* Complete each capture that the unreported data fills up: its client need not wait any longer. */
+static void session_check_captures(struct session *s)
+{
+	const struct source both[] = { s->all, s->mem };
+	uint64_t bytes = source_unreported_bytes(&s->all) + source_unreported_bytes(&s->mem);
+	int err = source_end_large_chunk(s, &s->all, CAPTURE_CHUNK_BYTES);
+
+	err = err ? err : source_end_large_chunk(s, &s->mem, CAPTURE_CHUNK_BYTES);
+	for (size_t i = 0; i < s->capture_count; i++) {
+		struct capture *capture = &s->captures[i];
+		uint64_t skipped = capture->skip[0].bytes + capture->skip[1].bytes;
+
+		if (!err && bytes < skipped + capture_room(s, capture))
+			continue;
+		if (!atomic_load(capture->full) && !capture->err)
+			capture->err = err ? err : session_copy(s, both, 2, capture);
+		atomic_store(capture->full, true);
+	}
+}
+
+/* Half of the space where reports wait, so that one waits while the next is recorded. */
+static uint64_t session_unreported_max(const struct session *s)
+{
+	const struct config *c = s->config;
+	uint64_t room = s->has_running_files && !s->has_spool_failed ? c->spool_max_bytes
+								     : config_memory_max_bytes(c);
+
+	/* REPORTING_INTERVAL=off: there is only one report. */
+	return room == OPTION_OFF || c->reporting_interval_ns > HOURS(24) ? UINT64_MAX : room / 2;
+}
+
+bool session_check_size(struct session *s, uint64_t now_ns)
+{
+	if (now_ns < s->size_check_ns || s->is_paused || s->has_ended)
+		return false;
+	s->size_check_ns = now_ns + SIZE_CHECK_NS;
+	if (s->capture_count && !s->rotates_by_restart)
+		session_check_captures(s);
+	return source_unreported_bytes(&s->all) + source_unreported_bytes(&s->mem) >=
+	       session_unreported_max(s);
+}
+
+/* Stop the engines, and report the last samples. */
 static void session_stop_all(struct session *s, bool final)
 {
 	bool failed = false;
 
 	session_stop_thread_sampler(s);
-	if (!s->ended && !s->paused) {
-		failed = engine_command(s->all.engine, "stop") != 0;
-		if (failed && has_ended(s))
+	if (!s->has_ended && !s->is_paused) {
+		failed = s->all.engine->stop() != 0;
+		if (failed && session_engine_has_ended(s))
 			failed = false;
 		else if (failed)
 			log_error("%s; the last profile is lost", failure());
 		else if (session_report_finished(s, final) < 0)
 			log_error("%s", failure());
-		if (!failed && !s->ended)
+		if (!failed && !s->has_ended)
 			source_close(&s->all);
 	}
 	session_stop_mem(s);
-	/* Who comes next may still have what this one has not reported. */
+	/* After a failure a later process may recover the unreported data. */
 	if (!failed)
 		session_close_running_files(s);
 }
@@ -607,7 +743,7 @@ static void session_stop_all(struct session *s, bool final)
 void session_pause(struct session *s)
 {
 	session_stop_all(s, false);
-	s->paused = true;
+	s->is_paused = true;
 	if (s->all.engine->leave)
 		s->all.engine->leave();
 }
@@ -616,12 +752,12 @@ int session_resume(struct session *s)
 {
 	int err;
 
-	source_leak(&s->all); /* of a start that failed */
+	source_leak(&s->all); /* from a failed start */
 	session_close_running_files(s);
-	s->ended = false;
+	s->has_ended = false;
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = session_start_all(s);
-	s->paused = err != 0;
+	s->is_paused = err != 0;
 	if (!err)
 		session_start_mem(s);
 	return err;
@@ -630,6 +766,7 @@ int session_resume(struct session *s)
 void session_end(struct session *s, uint64_t drain_by_ns)
 {
 	session_stop_all(s, true);
+	lost_reports_set_recording(false);
 	for (size_t i = 0; i < s->with.reporter_count; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 

@@ -1,5 +1,5 @@
-/* A session of profiling, from an engine's start to its stop: its intervals become reports, which
- * the reporters are handed. The agent thread's alone. */
+/* Profiling session, from an engine's start to its stop. Its intervals become reports for the reporters. Agent
+ * thread only. */
 #ifndef CORE_AGENT_SESSION_H
 #define CORE_AGENT_SESSION_H
 
@@ -7,12 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/agent/capture.h"
 #include "core/agent/equipment.h"
 #include "core/agent/running_files.h"
 #include "core/options/config.h"
 #include "core/agent/recording.h"
 
-/* An engine, and the file that it writes; NULL when it does not run. */
+/* An engine and the recording that it writes; NULL when it does not run. */
 struct source {
 	const struct engine *engine;
 	struct recording *recording;
@@ -23,85 +24,92 @@ struct session {
 	struct agent_equipment with; /* session_close() closes the reporters */
 
 	/* The rest is the session's own. */
-	struct source all, mem; /* mem: native memory where ALL is not to sample it */
-	struct source look;     /* at the threads, where ALL cannot; while it goes on */
-	int thread_sampler_fd;  /* for whom */
+	struct source all, mem;       /* mem: native memory, if ALL does not sample it */
+	struct source thread_sampler; /* one sample of all threads, if ALL cannot */
+	int thread_sampler_fd;        /* descriptor of the client's capture */
 	char executable[NAME_MAX + 1];
 	char engine_version[64];
-	struct sampling sampling;     /* of ALL, where its chunks do not each tell it */
+	struct sampling sampling;     /* of ALL, if not every chunk has it */
 	uint64_t interval_began_ms;   /* wall clock, since 1970 */
 	struct engine_counts counted; /* at the end of the last interval */
-	struct kept *kept;            /* the recordings, in the spool; NULL: in memory alone */
-	uint64_t chunk_due_ns;        /* when ALL is to finish one for it */
-	uint64_t chunk_took_ns;       /* of processor time, the last one */
-	bool has_spool_failed;        /* so they stay in memory */
-	bool is_mem_in_spool;         /* MEM's recording is there as well */
-	bool rotates_by_restart;      /* dump does not finish a chunk */
-	bool ended;                   /* ALL's engine has, by itself */
-	bool paused;                  /* no engine runs, until session_resume() */
+	bool is_waiting_for_limit;    /* stopped until a recording fits under the file size limit */
+	uint64_t dropped_chunks;      /* damaged, or beyond the program's file size limit */
+	struct running_files running_files; /* the recordings in the spool */
+	bool has_running_files;             /* false: the recordings are in memory only */
+	uint64_t chunk_due_ns;              /* when the engines must finish a chunk for the spool */
+	uint64_t size_check_ns;             /* when session_check_size() is due */
+	bool has_spool_failed;              /* the recordings stay in memory */
+	bool is_mem_in_spool;               /* MEM's recording is in the spool as well */
+	bool rotates_by_restart;            /* rotate() does not finish a chunk */
+	bool has_ended;                     /* ALL's engine has stopped by itself */
+	bool is_paused;                     /* no engine runs, until session_resume() */
 
-	struct config own; /* the settings, once one of them was changed */
-	char *texts;       /* malloc'd: of the changed ones */
+	struct config own; /* the settings, after one was changed */
+	char *texts;       /* malloc'd: strings of the changed settings */
 	uint64_t began_ms; /* the last start, since 1970 */
 	uint64_t reports, reports_ms;
 	char error[256];
-	struct capture {
-		int fd; /* the asker's */
-		int err;
-	} captures[LIVE_CAPTURES_MAX];
+	struct capture captures[LIVE_CAPTURES_MAX];
 	size_t capture_count;
 };
 
-/* Start the engines that the session is equipped with. One for memory that cannot is said in the
- * log and done without. Returns 0, or -errno as failed() has it. */
+/* Start the engines. A failure of the engine for memory is logged, and the session continues without it. Returns 0,
+ * or -errno of failed(). */
 int session_start(struct session *session);
 
-/* Do what the engines have due. Returns when they want that again (monotonic clock, UINT64_MAX:
- * never). */
+/* Do the engines' work that is due. Returns when the next work is due (monotonic clock, UINT64_MAX: never). */
 uint64_t session_service(struct session *session, uint64_t now_ns);
 
-/* Close the interval that is under way, and have it delivered when there is something in it.
- * Returns 0, or -errno as failed() has it: the engine cannot go on. */
+/* Limit the unreported bytes and the captures. Checks at most ten times a second. Returns true when the interval
+ * must be reported early: the recording is in the program's memory, and a report must fit where reports wait. */
+bool session_check_size(struct session *session, uint64_t now_ns);
+
+/* Close the current interval, and deliver it if it is not empty. Returns 0, or -errno of failed() when the engine
+ * cannot continue. */
 int session_report(struct session *session);
 
-/* Have SOURCE, one of the session's, finish its chunk, and go on. Returns as above. */
+/* Finish the chunk of SOURCE, one of the session's, and continue. Returns as above. */
 int session_dump(struct session *session, const struct source *source);
 
-/* Have the COUNT SOURCES, of the session's, finish their chunks, and append what is not reported yet to FD, with whom it
- * is of. Returns 0 or -errno. */
-int session_copy(struct session *session, const struct source *sources, size_t count, int fd);
+/* Finish the chunks of the session's COUNT SOURCES, and append the unreported chunks to CAPTURE, with labels.
+ * Returns 0 or -errno, also an earlier error of CAPTURE. */
+int session_copy(struct session *session, const struct source *sources, size_t count,
+		 struct capture *capture);
 
-/* As session_report, and start the engines anew, with the settings as they are now. Returns as above; where it is the
- * start that failed the session is paused. */
+/* Make CAPTURE omit the data recorded so far. FINISHES_CHUNKS: finish current chunks first, of any size. Returns 0
+ * or -errno. */
+int session_begin_capture(struct session *session, struct capture *capture, bool finishes_chunks);
+
+/* Forget all captures: the clients have closed their files. */
+void session_forget_captures(struct session *session);
+
+/* As session_report(), then restart the engines with the current settings. Returns as above. If the start fails the
+ * session is paused. */
 int session_restart(struct session *session);
 
-/* Whether the engine may be started a second time. async-profiler 4.5 may not in a process with a Java machine:
- * what it does there then ends the program (seen with OpenJDK 17). */
+/* True when the engine may be started again. */
 bool session_can_restart(const struct session *session);
 
-/* Stop the engine for memory alone, and start it, where there is one and memory is to be sampled. One that cannot is said in
- * the log. */
+/* Stop and start the engine for memory, if there is one and memory is to be sampled. A failure is logged. */
 void session_stop_mem(struct session *session);
 void session_start_mem(struct session *session);
 
-/* Stop the engines, and have what they have sampled last delivered; start them again. The second returns
- * 0, or -errno as failed() has it: then the session is paused still. */
+/* Stop the engines and deliver the last samples; start them again. session_resume() returns 0, or -errno of
+ * failed(); then the session stays paused. */
 void session_pause(struct session *session);
 int session_resume(struct session *session);
 
-/* No look at the threads is to go on. */
+/* Stop THREAD_SAMPLER, if it runs. */
 void session_stop_thread_sampler(struct session *session);
 
-/* Answer CALL, what a live endpoint asks. Returns 0, or -errno as failed() has it: the engine cannot go
- * on. */
+/* Answer CALL, a request of the live endpoint. Returns 0, or -errno of failed() when the engine cannot continue. */
 int session_answer(struct session *session, struct live_call *call);
 
-/* Stop the engines, report what they have sampled last, and wait for its delivery until DRAIN_BY_NS
- * (monotonic clock). */
+/* Stop the engines, report the last samples, and wait for their delivery until DRAIN_BY_NS (monotonic clock). */
 void session_end(struct session *session, uint64_t drain_by_ns);
 
-/* Release all that there is, at whatever point the session is. The recording of an engine that
- * failed stays in the process: it may write there for ever. */
+/* Free everything, in any state of the session. The recording of an engine that failed is leaked, because the engine
+ * may still write to it. */
 void session_close(struct session *session);
 
 #endif

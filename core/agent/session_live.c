@@ -1,4 +1,4 @@
-/* What a session answers a live endpoint. */
+/* Answers of a session to the live endpoint. */
 #include "core/agent/session.h"
 
 #include <errno.h>
@@ -6,17 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/agent/engine_command.h"
 #include "core/agent/failure.h"
 #include "core/agent/live.h"
-#include "core/buf.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/options/config_set.h"
 #include "core/options/option_table.h"
 #include "core/shared.h"
+#include "core/units.h"
 
-/* What may be set while the program runs, and whether the engines are to be started anew for it. */
+/* Options that can be changed while the program runs, and whether the engines must be restarted. */
 static const struct {
 	const char *name;
 	bool engines;
@@ -52,10 +51,10 @@ static void status_add_settings(const struct config *c, struct live_status *stat
 	format_text(status->tags, sizeof(status->tags), "%s", c->tags ? c->tags : "");
 }
 
-/* The table of what lives is the builtin engine's. */
+/* Only the builtin engine tracks live memory. */
 static bool session_has_live_memory(const struct session *s)
 {
-	return !s->paused && s->config->native_mem_bytes != OPTION_OFF &&
+	return !s->is_paused && s->config->native_mem_bytes != OPTION_OFF &&
 	       (s->mem.engine ? s->mem.recording != NULL : s->all.engine->service != NULL);
 }
 
@@ -64,13 +63,13 @@ static void status_fill(struct session *s, struct live_status *status)
 	struct engine_counts counts = { 0 };
 
 	memset(status, 0, sizeof(*status));
-	status->running = !s->paused && !s->ended;
+	status->running = !s->is_paused && !s->has_ended;
 	format_text(status->executable, sizeof(status->executable), "%s", s->executable);
 	format_text(status->engine, sizeof(status->engine), "%s", s->all.engine->name);
 	format_text(status->engine_version, sizeof(status->engine_version), "%s",
 		    s->engine_version);
 	status->since_ms = s->began_ms;
-	/* What a pause has ended stays. */
+	/* Counts from before a pause stay. */
 	counts = s->counted;
 	if (status->running)
 		s->all.engine->counts(s->all.engine, &counts);
@@ -83,8 +82,8 @@ static void status_fill(struct session *s, struct live_status *status)
 	status->memory = session_has_live_memory(s);
 	status_add_settings(s->config, status);
 	for (size_t i = 0; i < s->with.reporter_count; i++)
-		if (s->with.reporters[i]->tell)
-			s->with.reporters[i]->tell(s->with.reporters[i], status);
+		if (s->with.reporters[i]->add_status)
+			s->with.reporters[i]->add_status(s->with.reporters[i], status);
 }
 
 /* ---- Options ---- */
@@ -104,9 +103,9 @@ static int call_refuse_name(struct live_call *call, const char *name)
 	size_t length;
 
 	length = format_text(call->problem, sizeof(call->problem),
-			     option_lookup(name) ? "%s cannot be set while the program runs; "
-						   "what can is"
-						 : "there is no option %s; what can be set is",
+			     option_lookup(name)
+				     ? "%s cannot be set while the program runs; these can:"
+				     : "there is no option %s; these can be set:",
 			     name);
 	for (size_t i = 0; i < CHANGEABLE_COUNT; i++)
 		length += format_text(call->problem + length, sizeof(call->problem) - length,
@@ -114,7 +113,7 @@ static int call_refuse_name(struct live_call *call, const char *name)
 	return -EINVAL;
 }
 
-/* CALL's options over those of FROM, in *INTO; texts are copied to TEXTS. */
+/* Read CALL's options into *INTO, a copy of FROM. Strings are copied to TEXTS. */
 static int call_read_options(struct live_call *call, const struct config *from, struct config *into,
 			     char **texts, bool *engines)
 {
@@ -131,7 +130,7 @@ static int call_read_options(struct live_call *call, const struct config *from, 
 	*texts = p = malloc(size);
 	if (!p)
 		return call_refuse(call, -ENOMEM, "out of memory");
-	/* Those of an earlier change are in a block that is about to go. */
+	/* Strings of an earlier change are in a block that is about to be freed. */
 	if (from->profiling_group)
 		into->profiling_group = p, p = stpcpy(p, from->profiling_group) + 1;
 	if (from->tags)
@@ -160,7 +159,8 @@ static int call_read_options(struct live_call *call, const struct config *from, 
 	return 0;
 }
 
-/* async-profiler beside our sampler is arranged at the start, by who is to see malloc. */
+/* The combination of async-profiler and the builtin sampler is set up at the start, because it decides which one
+ * wraps malloc. */
 static bool session_lacks_mem_sampler(const struct session *s, const struct config *wanted)
 {
 	return wanted->native_mem_bytes != OPTION_OFF &&
@@ -168,13 +168,12 @@ static bool session_lacks_mem_sampler(const struct session *s, const struct conf
 	       !s->all.engine->service;
 }
 
-/* Rather than the program. */
+/* Refuse the restart, which would break the program. */
 static int call_refuse_restart(struct live_call *call)
 {
-	return call_refuse(
-		call, -EINVAL,
-		"async-profiler cannot be started a second time in a process with a Java "
-		"machine, so it is neither stopped nor given other intervals");
+	return call_refuse(call, -EINVAL,
+			   "async-profiler cannot restart in a process with a Java VM, so it "
+			   "cannot be stopped or get other intervals");
 }
 
 static int call_set_options(struct session *s, struct live_call *call)
@@ -188,10 +187,10 @@ static int call_set_options(struct session *s, struct live_call *call)
 		err = call_refuse(call, -EINVAL,
 				  "NATIVE_MEM cannot be turned on beside async-profiler with "
 				  "NATIVE_MEM_ENGINE=builtin; set it in the environment");
-	if (!err && engines && !s->paused && !session_can_restart(s))
+	if (!err && engines && !s->is_paused && !session_can_restart(s))
 		err = call_refuse_restart(call);
 	if (!err)
-		/* What is recorded until now is of the settings until now. */
+		/* The data until now belongs to the old settings. */
 		err = session_report(s);
 	if (err) {
 		free(texts);
@@ -199,8 +198,8 @@ static int call_set_options(struct session *s, struct live_call *call)
 	}
 	s->own = wanted;
 	s->config = &s->own;
-	if (engines && !s->paused) {
-		session_stop_mem(s); /* first, so that what is kept in a spool is begun anew, too */
+	if (engines && !s->is_paused) {
+		session_stop_mem(s); /* first, so that the spool's recording restarts too */
 		err = session_restart(s);
 		if (err) {
 			call_refuse(call, -EIO, failure());
@@ -224,21 +223,21 @@ static int call_set_options(struct session *s, struct live_call *call)
 
 static int call_begin_capture(struct session *s, const struct live_call *call)
 {
-	if (s->paused || s->ended)
+	if (s->is_paused || s->has_ended)
 		return -ESRCH;
 	if (s->capture_count == LIVE_CAPTURES_MAX)
 		return -EBUSY;
-	s->captures[s->capture_count++] = (struct capture){ .fd = call->fd };
-	/* A chunk ends, and is in the next report with those that follow. */
-	if (call->anew && !s->rotates_by_restart)
-		session_dump(s, &s->all);
+	s->captures[s->capture_count] = (struct capture){ .fd = call->fd, .full = call->full };
+	/* If this fails, the next report fails too and logs it. */
+	session_begin_capture(s, &s->captures[s->capture_count++], call->finishes_chunks);
 	return 0;
 }
 
-/* What is copied of it is the look alone: the engine's own samples are of some threads, and not now. */
+/* True when the capture to FD holds only the thread sampler's data: the engine's own samples are of some threads and
+ * of other times. */
 static bool capture_is_thread_sampler(const struct session *s, int fd)
 {
-	return s->look.recording && s->thread_sampler_fd == fd;
+	return s->thread_sampler.recording && s->thread_sampler_fd == fd;
 }
 
 static int call_end_capture(struct session *s, int fd, bool wanted)
@@ -253,26 +252,27 @@ static int call_end_capture(struct session *s, int fd, bool wanted)
 	err = s->captures[i].err;
 	if (capture_is_thread_sampler(s, fd)) {
 		if (wanted && !err)
-			err = session_copy(s, &s->look, 1, fd);
+			err = session_copy(s, &s->thread_sampler, 1, &s->captures[i]);
 		session_stop_thread_sampler(s);
 		wanted = false;
 	}
-	/* A session that was paused meanwhile has reported all that there is. */
-	if (wanted && !err && !s->paused && !s->ended) {
+	/* A session that was paused meanwhile has reported everything. */
+	if (wanted && !err && !s->is_paused && !s->has_ended && !atomic_load(s->captures[i].full)) {
 		const struct source both[] = { s->all, s->mem };
 
-		err = s->rotates_by_restart ? session_report(s) : session_copy(s, both, 2, fd);
+		err = s->rotates_by_restart ? session_report(s)
+					    : session_copy(s, both, 2, &s->captures[i]);
 		err = err ? err : s->captures[i].err;
 	}
 	s->captures[i] = s->captures[--s->capture_count];
 	return err;
 }
 
-/* ---- All of it ---- */
+/* ---- Pause and resume ---- */
 
-static int stop(struct session *s, struct live_call *call)
+static int call_stop(struct session *s, struct live_call *call)
 {
-	if (s->paused || s->ended)
+	if (s->is_paused || s->has_ended)
 		return -EALREADY;
 	if (!session_can_restart(s))
 		return call_refuse_restart(call);
@@ -281,11 +281,11 @@ static int stop(struct session *s, struct live_call *call)
 	return 0;
 }
 
-static int start(struct session *s, struct live_call *call)
+static int call_start(struct session *s, struct live_call *call)
 {
 	int err;
 
-	if (!s->paused)
+	if (!s->is_paused)
 		return -EALREADY;
 	err = session_resume(s);
 	if (err)
@@ -294,46 +294,48 @@ static int start(struct session *s, struct live_call *call)
 	return 0;
 }
 
-/* ---- A look at the threads by an engine beside ---- */
+/* ---- Sampling of all threads by another engine ---- */
 
-/* It takes no sample by itself. */
-#define LOOK "start,event=wall,interval=3600s,jfr,file="
+/* An interval at which the engine takes no sample by itself. */
+#define THREAD_SAMPLER_INTERVAL_NS SECONDS(3600)
 
 static int thread_sampler_start(struct session *s, int fd)
 {
-	struct buf command = BUF_INIT(256);
+	struct engine_start start = { .interval_ns = THREAD_SAMPLER_INTERVAL_NS,
+				      .wall_ns = ENGINE_OFF,
+				      .mem_bytes = ENGINE_OFF,
+				      .cstack = "dwarf" };
 	int err;
 
-	if (!s->with.look_engine)
+	if (!s->with.thread_sampler)
 		return -ENOTSUP;
-	if (s->look.recording)
+	if (s->thread_sampler.recording)
 		return -EBUSY;
-	s->look.engine = s->with.look_engine;
+	s->thread_sampler.engine = s->with.thread_sampler;
 	s->thread_sampler_fd = fd;
-	err = recording_open(&s->look.recording, NULL);
-	if (!err)
-		err = buf_printf(&command, LOOK "%s", recording_path(s->look.recording));
-	if (!err)
-		err = engine_command(s->look.engine, buf_string(&command));
-	buf_free(&command);
+	err = recording_open(&s->thread_sampler.recording, NULL);
+	if (!err) {
+		start.file = recording_path(s->thread_sampler.recording);
+		err = s->thread_sampler.engine->start(&start);
+	}
 	if (err) {
-		recording_close(s->look.recording);
-		s->look.recording = NULL;
+		recording_close(s->thread_sampler.recording);
+		s->thread_sampler.recording = NULL;
 	}
 	return err;
 }
 
 void session_stop_thread_sampler(struct session *s)
 {
-	if (!s->look.recording)
+	if (!s->thread_sampler.recording)
 		return;
-	engine_command(s->look.engine, "stop");
-	recording_close(s->look.recording);
-	s->look.recording = NULL;
-	s->look.engine->leave();
+	s->thread_sampler.engine->stop();
+	recording_close(s->thread_sampler.recording);
+	s->thread_sampler.recording = NULL;
+	s->thread_sampler.engine->leave();
 }
 
-static int look(struct session *s, int fd, bool begin)
+static int thread_sampler_run(struct session *s, int fd, bool begin)
 {
 	int err = begin                              ? thread_sampler_start(s, fd)
 		  : capture_is_thread_sampler(s, fd) ? 0
@@ -341,15 +343,15 @@ static int look(struct session *s, int fd, bool begin)
 
 	if (err)
 		return err;
-	return s->look.engine->sample_threads(begin) ? -EINPROGRESS : 0;
+	return s->thread_sampler.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
 static int call_sample_threads(struct session *s, int fd, bool begin)
 {
-	if (s->paused)
+	if (s->is_paused)
 		return -ESRCH;
 	if (!s->all.engine->sample_threads)
-		return look(s, fd, begin);
+		return thread_sampler_run(s, fd, begin);
 	return s->all.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
@@ -357,16 +359,16 @@ static int call_answer(struct session *s, struct live_call *call, bool *broken)
 {
 	int err;
 
-	switch (call->question) {
+	switch (call->request) {
 	case LIVE_STATUS:
 		status_fill(s, &call->status);
 		return 0;
 	case LIVE_STOP:
-		return stop(s, call);
+		return call_stop(s, call);
 	case LIVE_START:
-		return start(s, call);
+		return call_start(s, call);
 	case LIVE_FLUSH:
-		if (s->paused)
+		if (s->is_paused)
 			return -ESRCH;
 		err = session_report(s);
 		*broken = err != 0;

@@ -1,21 +1,19 @@
-/* The threads of ours that sleep in ways of their own: when the agent's thread gives up what the program gave up,
- * they are woken to do the same at once, and not when they look next. Each joins and leaves by itself. */
+/* Registry of own threads that block outside the agent's loop.
+ *
+ * When the agent's thread drops privileges, it wakes all registered threads, so that each drops its own immediately.
+ * Threads register and unregister themselves. */
 #ifndef CORE_AGENT_WAITERS_H
 #define CORE_AGENT_WAITERS_H
 
-#include <stdint.h>
-
-/* WAKE(ARGUMENT) has the calling thread call privileges_follow() soon. It is called in the agent's thread, must not
- * wait, and is called no more when waiters_remove() returns. More than FOLLOWERS_MAX look in their own time. */
+/* Register the calling thread. WAKE(ARGUMENT) runs on the agent's thread and must not block. It makes the registered
+ * thread call privileges_follow() soon. It is never called after waiters_remove() returns. */
 void waiters_add(void (*wake)(void *argument), void *argument);
 
-#define FOLLOWERS_MAX 16
-
-/* Before ARGUMENT goes, or the thread. */
+/* Unregister the calling thread, before ARGUMENT is freed or the thread ends. */
 void waiters_remove(void);
 
-/* In the agent's thread, after privileges_follow(): when that has given something up since the last call, have all of
- * them follow, and wait TIMEOUT_NS for it at most: one may be in the middle of something. */
-void waiters_wake(uint64_t timeout_ns);
+/* Wake all registered threads if privileges_follow() has dropped something since the last call. In the agent's
+ * thread, after privileges_follow(). */
+void waiters_wake(void);
 
 #endif

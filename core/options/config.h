@@ -1,4 +1,4 @@
-/* The settings of this process, from the environment variables ASPROF_AGENT_*. */
+/* Settings of this process, from the environment variables ASPROF_AGENT_*. */
 #ifndef CORE_OPTIONS_CONFIG_H
 #define CORE_OPTIONS_CONFIG_H
 
@@ -9,16 +9,18 @@
 #include "core/log_level.h"
 #include "core/options/option_value.h"
 
-/* What `off` sets a duration or a size to, where a comment says so; 0 is a value of its own. */
+/* Value of a duration or a size that is `off`, for members whose comment names it; 0 is a separate value. */
 #define OPTION_OFF UINT64_MAX
+
+/* Default of SPOOL_MAX_BYTES without a spool directory. */
+#define CONFIG_MEMORY_MAX_BYTES ((uint64_t)32 << 20)
 
 enum engine_choice { ENGINE_AUTO, ENGINE_ASYNC_PROFILER, ENGINE_BUILTIN };
 enum mem_engine_choice { MEM_ENGINE_AUTO, MEM_ENGINE_ENGINE, MEM_ENGINE_BUILTIN };
 enum frames_choice { FRAMES_AUTO, FRAMES_NATIVE };
-enum sandbox_choice { SANDBOX_LEAVE, SANDBOX_STAY };
 
-/* The settings of this process. Strings belong to the config (some are literals); NULL is unset.
- * Every number is one that the table accepts, so users need not check it again. */
+/* Settings. The config owns the strings (some are literals); NULL: unset. All numbers are in the ranges of the
+ * option table, so users need not check them. */
 struct config {
 	bool enabled;
 	enum engine_choice engine;
@@ -47,13 +49,13 @@ struct config {
 	const char *pyroscope_url;
 	const char *pyroscope_headers; /* "key=value,…", checked */
 	const char *otlp_endpoint;
-	const char *otlp_headers; /* likewise */
+	const char *otlp_headers; /* "key=value,…", checked */
 	const char *metadata;     /* "auto", "none" or "file:PATH" */
 	const char *process;      /* comma-separated globs */
 	bool children;
 	bool crash;
 	bool fork;
-	enum sandbox_choice sandbox;
+	unsigned int sandbox;    /* `leave` is the only value */
 	uint64_t start_delay_ns; /* `off`: 0 */
 	const char *spool_dir;
 	uint64_t spool_max_bytes; /* or OPTION_OFF: no limit */
@@ -63,24 +65,37 @@ struct config {
 	const char *listen_token;
 	enum log_level log;
 	const char *log_file;
-	bool local_max_bytes_set; /* said by the user: the default differs by directory */
+	bool local_max_bytes_set; /* set by the user; the default differs by directory */
+	bool spool_max_bytes_set; /* set by the user; the default is smaller in memory than in a directory */
 
-	/* All texts of the above that came from the environment; so there is no copy of this struct. */
-	char room[1024];
-	char *mapped; /* where that is not enough; else NULL */
+	/* Storage of the strings from the environment; so this struct is never copied with them. */
+	char storage[1024];
+	char *mapped; /* more storage if that is too small; else NULL */
 	size_t mapped_bytes;
 };
 
-/* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG, defaults where a variable is
- * missing or empty. Returns 0 (release with config_free), -EINVAL with one line in PROBLEM that
- * names the variable, the value and what would be accepted, or -ENOMEM. With ENABLED=off nothing
- * else is read: all other fields are zero. Opens no file, allocates nothing and takes
- * microseconds: it runs in the constructor of every process. */
+/* Read ENVIRONMENT ("NAME=value", NULL-terminated) into CONFIG. Missing and empty variables have their defaults.
+ * With ENABLED=off nothing else is read and all other members are zero. It runs in the constructor of every process:
+ * it opens no file, allocates nothing and takes microseconds.
+ *
+ * Returns 0 (release with config_free); -EINVAL with one line in PROBLEM that names the variable, its value and the
+ * accepted values; or -ENOMEM. */
 int config_read(struct config *config, char *const *environment, char problem[OPTION_PROBLEM_MAX]);
 void config_free(struct config *config);
 
-/* Warn, once each, of ASPROF_AGENT_* names in ENVIRONMENT that are not options, with the
- * nearest name that is, and of options that are set to something that this version cannot do. */
+/* Return the maximum bytes of undelivered reports in memory, which count in the program's control group; OPTION_OFF:
+ * no limit. */
+static inline uint64_t config_memory_max_bytes(const struct config *config)
+{
+	uint64_t max = config->spool_max_bytes;
+
+	return config->spool_max_bytes_set || max < CONFIG_MEMORY_MAX_BYTES
+		       ? max
+		       : CONFIG_MEMORY_MAX_BYTES;
+}
+
+/* Log a warning for each ASPROF_AGENT_* name in ENVIRONMENT that is not an option, with the nearest option name.
+ * Also warn of options with values that this version does not support. */
 void config_warn(char *const *environment);
 
 #endif

@@ -1,4 +1,4 @@
-/* The config that comes of the table of options and an environment. */
+/* Reads the config from an environment, by the option table. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "core/options/option_table.h"
 #include "core/system.h"
 
-/* The value in ENTRY, "NAME=value", when that is OPTION's name; else NULL. */
+/* Return the value in ENTRY, "NAME=value", if NAME is OPTION's; else NULL. */
 static const char *entry_value(const struct option *option, const char *entry)
 {
 	size_t length = strlen(option->name);
@@ -18,8 +18,8 @@ static const char *entry_value(const struct option *option, const char *entry)
 									     : NULL;
 }
 
-/* Each option's value in ENVIRONMENT, or NULL. As getenv(3), the first of two counts; an empty
- * value counts as none, since that is how a unit file or a container unsets one. */
+/* Find each option's value in ENVIRONMENT, or NULL. As in getenv(3), the first of two counts. An empty value counts
+ * as none, because unit files and containers unset variables that way. */
 static void values_find(char *const *environment, const char *values[OPTION_COUNT])
 {
 	const char *entry, *value;
@@ -50,8 +50,8 @@ static int config_set_range(struct config *config, const char *const *values, si
 	return 0;
 }
 
-/* The program may change its environment, so the texts that came from there are copied into
- * one block, with the executable's name behind them where that is the group. */
+/* Copy the strings from the environment into one block, because the program may change its environment. The
+ * executable's name follows them if it is the group. */
 static int config_copy_texts(struct config *config, const char *const *values)
 {
 	char executable[NAME_MAX + 1];
@@ -64,8 +64,8 @@ static int config_copy_texts(struct config *config, const char *const *values)
 			size += strlen(values[i]) + 1;
 	if (!config->profiling_group)
 		size += strlen(executable) + 1;
-	p = config->room;
-	if (size > sizeof(config->room)) {
+	p = config->storage;
+	if (size > sizeof(config->storage)) {
 		config->mapped = p = system_map(size);
 		config->mapped_bytes = size;
 	}
@@ -93,7 +93,7 @@ int config_read(struct config *config, char *const *environment, char problem[OP
 	problem[0] = '\0';
 	values_find(environment, values);
 	err = config_set_range(config, values, 0, 1, problem);
-	if (err || !config->enabled) /* inert: no other value counts, or is complained of */
+	if (err || !config->enabled) /* inert: other values are neither used nor checked */
 		return err;
 	err = config_set_range(config, values, 1, OPTION_COUNT, problem);
 	if (err)
@@ -101,6 +101,7 @@ int config_read(struct config *config, char *const *environment, char problem[OP
 	if (config->listen && !listen_is_local(config->listen) && !config->listen_token)
 		return option_complain(option_lookup("LISTEN"), config->listen, problem);
 	config->local_max_bytes_set = values[option_lookup("LOCAL_MAX_BYTES") - option_table];
+	config->spool_max_bytes_set = values[option_lookup("SPOOL_MAX_BYTES") - option_table];
 	return config_copy_texts(config, values);
 }
 

@@ -1,4 +1,4 @@
-/* The table of options. */
+/* Option table. */
 #include "core/options/option_table.h"
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "core/units.h"
 
-/* An interval that never ends, and that may still be added to any time of a clock. */
+/* An interval that never ends; adding it to a time does not overflow. */
 #define NEVER DAYS(36500)
 
 static const char *const engine_words[] = {
@@ -29,25 +29,20 @@ static const char *const frames_words[] = {
 	NULL,
 };
 
-static const char *const sandbox_words[] = {
-	[SANDBOX_LEAVE] = "leave",
-	[SANDBOX_STAY] = "stay",
-	NULL,
-};
+static const char *const sandbox_words[] = { "leave", NULL };
 
 static const char *const log_words[] = {
 	[LOG_OFF] = "off",   [LOG_ERROR] = "error", [LOG_WARN] = "warn",
 	[LOG_INFO] = "info", [LOG_DEBUG] = "debug", NULL,
 };
 
-/* Those of async-profiler 2 to 4. It takes a word that it does not know for `no`. */
+/* Words of async-profiler 2 to 4, which treats unknown words as `no`. */
 static const char *const cstack_words[] = { "dwarf", "fp", "lbr", "vm", "vmx", "no", NULL };
 
 /* Words are stored as unsigned int. */
 _Static_assert(sizeof(enum engine_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum mem_engine_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum frames_choice) == sizeof(unsigned int), "enum size");
-_Static_assert(sizeof(enum sandbox_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum log_level) == sizeof(unsigned int), "enum size");
 
 #define FIELD(field) .offset = offsetof(struct config, field)
@@ -63,16 +58,16 @@ const struct option option_table[] = {
 	  FIELD(engine),
 	  .words = engine_words,
 	  .fallback = "auto",
-	  .help = "Which engine takes the samples; `auto`: async-profiler if its library is found, "
-		  "else the builtin engine." },
+	  .help = "Engine that takes the samples; `auto`: async-profiler if its library is "
+		  "found, else the builtin engine." },
 	{ .name = "LIB",
 	  .type = OPTION_TEXT,
 	  FIELD(lib),
 	  .check = check_library,
 	  .expects = "a soname or an absolute path",
 	  .fallback = "libasyncProfiler.so",
-	  .help = "async-profiler's library: an absolute path, or a name that is looked for as the "
-		  "dynamic linker does, but never in the working directory." },
+	  .help = "async-profiler's library: an absolute path, or a name that is searched as "
+		  "by the dynamic linker, but never in the working directory." },
 	{ .name = "REPORTING_INTERVAL",
 	  .type = OPTION_DURATION,
 	  FIELD(reporting_interval_ns),
@@ -111,8 +106,8 @@ const struct option option_table[] = {
 	  FIELD(native_mem_engine),
 	  .words = mem_engine_words,
 	  .fallback = "auto",
-	  .help = "Who samples malloc and free: the `engine` that takes the other samples, or the "
-		  "`builtin` one; `auto` means `engine`." },
+	  .help = "Sampler of malloc and free: the `engine` that takes the other samples, or "
+		  "the `builtin` engine; `auto` means `engine`." },
 	{ .name = "NATIVE_MEM_LIMIT",
 	  .type = OPTION_SIZE,
 	  FIELD(native_mem_limit_bytes),
@@ -143,10 +138,7 @@ const struct option option_table[] = {
 	  .words = frames_words,
 	  .fallback = "auto",
 	  .help = "`auto`: the builtin engine shows functions of Python, JavaScript, Ruby, PHP "
-		  "and Perl where their interpreters run; `native`: the interpreters, as the C "
-		  "programs "
-		  "that they "
-		  "are." },
+		  "and Perl; `native`: it shows the C functions of their interpreters." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),
@@ -155,22 +147,24 @@ const struct option option_table[] = {
 	{ .name = "PROFILING_GROUP",
 	  .type = OPTION_TEXT,
 	  FIELD(profiling_group),
+	  .check = check_object_name,
+	  .expects = "a name without a path segment . or ..",
 	  .fallback = "",
-	  .help = "The group in the names of uploads; unset: the name of the executable." },
+	  .help = "Group in the names of uploads; unset: the name of the executable." },
 	{ .name = "TAGS",
 	  .type = OPTION_TEXT,
 	  FIELD(tags),
 	  .check = check_tags,
-	  .expects = "key=value of 4096 bytes at most, more of them with commas between",
+	  .expects = "key=value,key=value, each of at most 4096 bytes",
 	  .fallback = "",
-	  .help = "Written into each profile, and into `metadata.json` beside an uploaded one; "
-		  "`asprof-agent ... --tag` chooses by them." },
+	  .help = "Labels that are written to each profile and to the `metadata.json` of an "
+		  "upload; `asprof-agent ... --tag` selects by them." },
 	{ .name = "LOCAL_DIR",
 	  .type = OPTION_TEXT,
 	  FIELD(local_dir),
 	  .fallback = "",
-	  .help = "Directory for profiles on this machine; if neither this nor a bucket is set: "
-		  "`/var/lib/asprof-agent` if that can be written, else "
+	  .help = "Directory for profiles on this machine; if neither this nor a bucket is "
+		  "set: `/var/lib/asprof-agent` if that is writable, else "
 		  "`${TMPDIR:-/tmp}/asprof-agent-UID`." },
 	{ .name = "LOCAL_MAX_BYTES",
 	  .type = OPTION_SIZE,
@@ -180,7 +174,8 @@ const struct option option_table[] = {
 	  .zero = true,
 	  .off = 0,
 	  .fallback = "1g",
-	  .help = "Most bytes of profiles there; the oldest are deleted first; `0` keeps all." },
+	  .help = "Maximum bytes of profiles in LOCAL_DIR; the oldest are deleted first; `0`: "
+		  "no limit." },
 	{ .name = "LOCAL_MAX_AGE",
 	  .type = OPTION_DURATION,
 	  FIELD(local_max_age_ns),
@@ -207,23 +202,25 @@ const struct option option_table[] = {
 	{ .name = "S3_PREFIX",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_prefix),
+	  .check = check_object_name,
+	  .expects = "text without a path segment . or ..",
 	  .fallback = "",
-	  .help = "Put before the name of each upload." },
+	  .help = "Prefix of the name of each upload." },
 	{ .name = "S3_REGION",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_region),
 	  .check = check_no_space,
 	  .expects = "a region such as eu-west-1",
 	  .fallback = "",
-	  .help = "The bucket's region; unset: found as the AWS SDKs find it." },
+	  .help = "The bucket's region; unset: determined as by the AWS SDKs." },
 	{ .name = "S3_ENDPOINT",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_endpoint),
 	  .check = check_url,
 	  .expects = "a URL that begins with http:// or https://",
 	  .fallback = "",
-	  .help = "URL of an S3-compatible store, addressed path-style; unset: found as the AWS "
-		  "SDKs find it." },
+	  .help = "URL of an S3-compatible store, addressed path-style; unset: determined as "
+		  "by the AWS SDKs." },
 	{ .name = "S3_PROXY",
 	  .type = OPTION_TEXT,
 	  FIELD(s3_proxy),
@@ -238,9 +235,8 @@ const struct option option_table[] = {
 	  .check = check_url,
 	  .expects = "a URL that begins with http:// or https://",
 	  .fallback = "",
-	  .help = "Pyroscope server that profiles are sent to, `http(s)://host:port` with or "
-		  "without "
-		  "a path; unset: none." },
+	  .help = "URL of the Pyroscope server to send profiles to, `http(s)://host:port` with "
+		  "or without a path; unset: none." },
 	{ .name = "PYROSCOPE_HEADERS",
 	  .type = OPTION_TEXT,
 	  FIELD(pyroscope_headers),
@@ -248,14 +244,14 @@ const struct option option_table[] = {
 	  .expects = "key=value,key=value",
 	  .fallback = "",
 	  .secret = true,
-	  .help = "Headers to send along: `X-Scope-OrgID=team,Authorization=Bearer …`." },
+	  .help = "Additional request headers: `X-Scope-OrgID=team,Authorization=Bearer …`." },
 	{ .name = "OTLP_ENDPOINT",
 	  .type = OPTION_TEXT,
 	  FIELD(otlp_endpoint),
 	  .check = check_url,
 	  .expects = "a URL that begins with http:// or https://",
 	  .fallback = "",
-	  .help = "Base URL of an OTLP/HTTP receiver that profiles are sent to, as "
+	  .help = "Base URL of the OTLP/HTTP receiver to send profiles to, as "
 		  "OTEL_EXPORTER_OTLP_ENDPOINT; unset: none." },
 	{ .name = "OTLP_HEADERS",
 	  .type = OPTION_TEXT,
@@ -264,21 +260,22 @@ const struct option option_table[] = {
 	  .expects = "key=value,key=value",
 	  .fallback = "",
 	  .secret = true,
-	  .help = "Headers to send along, as OTEL_EXPORTER_OTLP_HEADERS: values percent-encoded." },
+	  .help = "Additional request headers, as OTEL_EXPORTER_OTLP_HEADERS: values are "
+		  "percent-encoded." },
 	{ .name = "METADATA",
 	  .type = OPTION_TEXT,
 	  FIELD(metadata),
 	  .check = check_metadata,
 	  .expects = "auto, none or file:PATH",
 	  .fallback = "auto",
-	  .help = "How to identify the machine: `auto` asks EC2, then ECS; `none` asks nobody; "
-		  "`file:PATH` is a file with a JSON object." },
+	  .help = "How to identify the machine: `auto` asks EC2, then ECS; `none` makes no "
+		  "request; `file:PATH` is a file with a JSON object." },
 	{ .name = "PROCESS",
 	  .type = OPTION_TEXT,
 	  FIELD(process),
 	  .fallback = "*",
-	  .help = "Which executables to profile, by name: globs separated by commas, `!glob` to "
-		  "leave out; the first match decides." },
+	  .help = "Names of the executables to profile: globs separated by commas; `!glob` "
+		  "excludes; the first match decides." },
 	{ .name = "CHILDREN",
 	  .type = OPTION_SWITCH,
 	  FIELD(children),
@@ -293,16 +290,16 @@ const struct option option_table[] = {
 	  .type = OPTION_SWITCH,
 	  FIELD(crash),
 	  .fallback = "on",
-	  .help = "A crash that nobody handles (SIGSEGV, SIGABRT and the like) is an event of a "
-		  "last report, "
-		  "for which it waits `EXIT_TIMEOUT` at most; `off`: that report is lost." },
+	  .help = "`on`: an unhandled crash (SIGSEGV, SIGABRT and similar) is recorded in a "
+		  "last report, for which the process waits at most `EXIT_TIMEOUT`; `off`: "
+		  "that report is lost." },
 	{ .name = "SANDBOX",
 	  .type = OPTION_WORD,
 	  FIELD(sandbox),
 	  .words = sandbox_words,
 	  .fallback = "leave",
-	  .help = "When the program enters seccomp or Landlock: `leave` it alone, or `stay` where "
-		  "its filter lets the agent do what it does, and within Landlock's rules." },
+	  .help = "`leave`: profiling ends when the program enters a seccomp or Landlock "
+		  "sandbox." },
 	{ .name = "START_DELAY",
 	  .type = OPTION_DURATION,
 	  FIELD(start_delay_ns),
@@ -311,16 +308,15 @@ const struct option option_table[] = {
 	  .zero = true,
 	  .off = 0,
 	  .fallback = "100ms",
-	  .help = "A process that ends earlier than this is not profiled, and costs next to "
-		  "nothing." },
+	  .help = "Delay before profiling starts; a process that ends earlier is not profiled "
+		  "and has almost no overhead." },
 	{ .name = "SPOOL_DIR",
 	  .type = OPTION_TEXT,
 	  FIELD(spool_dir),
 	  .fallback = "",
-	  .help = "Directory that keeps recordings until they are delivered, the running one "
-		  "included: "
-		  "what a killed process had is delivered by the next; unset: memory keeps "
-		  "them." },
+	  .help = "Directory that keeps recordings until they are delivered, also the running "
+		  "one; after SIGKILL the next process delivers them; unset: they are kept in "
+		  "memory." },
 	{ .name = "SPOOL_MAX_BYTES",
 	  .type = OPTION_SIZE,
 	  FIELD(spool_max_bytes),
@@ -328,8 +324,9 @@ const struct option option_table[] = {
 	  .max = GIB(1 << 20),
 	  .off = OPTION_OFF,
 	  .fallback = "256m",
-	  .help = "Most bytes of undelivered recordings; the oldest are dropped first, and "
-		  "counted; `off`: no limit." },
+	  .help = "Maximum bytes of undelivered recordings; the oldest are dropped first, and "
+		  "counted; `off`: no limit. Without SPOOL_DIR they are kept in memory, and "
+		  "the default is `32m`." },
 	{ .name = "EXIT_TIMEOUT",
 	  .type = OPTION_DURATION,
 	  FIELD(exit_timeout_ns),
@@ -338,7 +335,7 @@ const struct option option_table[] = {
 	  .zero = true,
 	  .off = 0,
 	  .fallback = "2s",
-	  .help = "The longest that the last report may delay the program's exit." },
+	  .help = "Maximum delay of the program's exit by the last report." },
 	{ .name = "STALLS",
 	  .type = OPTION_DURATION,
 	  FIELD(stalls_ns),
@@ -348,9 +345,8 @@ const struct option option_table[] = {
 	  .off = OPTION_OFF,
 	  .on = MS(10),
 	  .fallback = "off",
-	  .help = "Capture turns of an event loop that take longer than this; `on` means `10ms`. "
-		  "`asprof-agent "
-		  "longpolls` shows them." },
+	  .help = "Record iterations of an event loop that take longer than this; `on` means "
+		  "`10ms`. `asprof-agent longpolls` shows them." },
 	{ .name = "LISTEN",
 	  .type = OPTION_TEXT,
 	  FIELD(listen),
@@ -358,9 +354,9 @@ const struct option option_table[] = {
 	  .expects = "auto, off, unix:/PATH or 127.0.0.1:PORT (another address needs LISTEN_TOKEN)",
 	  .none = "off",
 	  .fallback = "auto",
-	  .help = "Where the live endpoint listens: `auto` is a Unix socket for this user and "
-		  "root, "
-		  "found by `asprof-agent ps`; `unix:PATH`, `127.0.0.1:PORT`." },
+	  .help = "Address of the live endpoint: `auto` is a Unix socket for this user and "
+		  "root, which `asprof-agent ps` finds; `unix:PATH`; `127.0.0.1:PORT`. Over "
+		  "TCP the endpoint is read-only without LISTEN_TOKEN." },
 	{ .name = "LISTEN_TOKEN",
 	  .type = OPTION_TEXT,
 	  FIELD(listen_token),
@@ -368,15 +364,15 @@ const struct option option_table[] = {
 	  .expects = "text without spaces",
 	  .fallback = "",
 	  .secret = true,
-	  .help = "What a client of the live endpoint at an address must present; required for one "
-		  "that "
-		  "is not loopback." },
+	  .help = "Bearer token that a client of the live endpoint must send over TCP. "
+		  "Required for an address that is not loopback, and for every request that "
+		  "changes the profiler." },
 	{ .name = "LOG",
 	  .type = OPTION_WORD,
 	  FIELD(log),
 	  .words = log_words,
 	  .fallback = "warn",
-	  .help = "How much the agent logs." },
+	  .help = "Log level of the agent." },
 	{ .name = "LOG_FILE",
 	  .type = OPTION_TEXT,
 	  FIELD(log_file),
@@ -384,8 +380,9 @@ const struct option option_table[] = {
 	  .expects = "a file's path, or stderr; never stdout",
 	  .none = "stderr",
 	  .fallback = "stderr",
-	  .help = "Where the agent logs to; never stdout. Where that is a FIFO, lines that nobody "
-		  "takes are lost." },
+	  .help = "File that the agent logs to; never stdout. A regular file or a FIFO of this "
+		  "user or root, or /dev/null, but no link. Lines that are not read from a "
+		  "FIFO are lost." },
 };
 
 _Static_assert(sizeof(option_table) / sizeof(*option_table) == OPTION_COUNT, "option count");

@@ -1,9 +1,11 @@
-/* Checks of the text options that have a form. */
+/* Checks of text options. */
 #include "core/options/option_value.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <sys/un.h>
+
+#include "core/text/loopback.h"
 
 bool check_no_space(const char *value)
 {
@@ -12,9 +14,24 @@ bool check_no_space(const char *value)
 
 bool check_library(const char *value)
 {
-	/* A path with a slash is looked up from the directory that the program happens to be in:
-	 * somebody else's file could lie there. */
+	/* The dynamic linker resolves a relative path with a slash in the program's working directory, where another
+	 * user may put a file. */
 	return value[0] == '/' || !strchr(value, '/');
+}
+
+/* Check a part of an object's name in a bucket. The name is in the URL of an upload. A proxy or a store that
+ * resolves `.` and `..` would reach another object, even in another bucket. */
+bool check_object_name(const char *value)
+{
+	for (;; value++) {
+		size_t length = strcspn(value, "/");
+
+		if (length && length <= 2 && !strncmp(value, "..", length))
+			return false;
+		value += length;
+		if (!*value)
+			return true;
+	}
 }
 
 bool check_headers(const char *value)
@@ -40,7 +57,7 @@ bool check_headers(const char *value)
 
 bool check_tags(const char *value)
 {
-	/* So that a recording has it whole. */
+	/* Recordings hold tags of this size in full. */
 	static const ptrdiff_t tag_max = 4096;
 	const char *p = value, *equals, *end;
 
@@ -78,7 +95,7 @@ bool check_metadata(const char *value)
 	       (!strncmp(value, "file:", 5) && value[5]);
 }
 
-/* The address in front of the last colon of LISTEN, without the brackets of IPv6. */
+/* Copy the address before the last colon of LISTEN, without the brackets of IPv6. */
 static bool listen_address(const char *listen, char address[INET6_ADDRSTRLEN + 2])
 {
 	const char *colon = strrchr(listen, ':');
@@ -125,16 +142,10 @@ bool check_listen(const char *value)
 bool listen_is_local(const char *listen)
 {
 	char address[INET6_ADDRSTRLEN + 2];
-	struct in6_addr six;
-	uint8_t four[4];
 
 	if (!strcmp(listen, "auto") || !strncmp(listen, "unix:", 5))
 		return true;
-	if (!listen_address(listen, address))
-		return false;
-	if (inet_pton(AF_INET, address, four) == 1)
-		return four[0] == 127;
-	if (inet_pton(AF_INET6, address, &six) == 1)
-		return IN6_IS_ADDR_LOOPBACK(&six);
-	return !strcmp(address, "localhost");
+	return listen_address(listen, address) &&
+	       (text_is_loopback(AF_INET, address) || text_is_loopback(AF_INET6, address) ||
+		!strcmp(address, "localhost"));
 }

@@ -1,4 +1,4 @@
-/* The rows of the table of options, as others see them. */
+/* Option table for display. */
 #include "core/options/option_view.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 
 #include "core/format.h"
 #include "core/options/option_table.h"
+#include "core/text/edit_distance.h"
 
 static void view_fill(const struct option *option, struct option_view *view)
 {
@@ -35,34 +36,7 @@ bool option_find(const char *name, struct option_view *view)
 	return option;
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t least = a < b ? a : b;
-
-	return least < c ? least : c;
-}
-
-/* Levenshtein's distance between NAME and KNOWN, which are shorter than OPTION_NAME_MAX. */
-static size_t edit_distance(const char *name, const char *known)
-{
-	size_t row[OPTION_NAME_MAX], diagonal, above;
-
-	for (size_t j = 0; j <= strlen(known); j++)
-		row[j] = j;
-	for (size_t i = 1; name[i - 1]; i++) {
-		diagonal = row[0];
-		row[0] = i;
-		for (size_t j = 1; known[j - 1]; j++) {
-			above = row[j];
-			row[j] = min3(row[j - 1] + 1, above + 1,
-				      diagonal + (name[i - 1] != known[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[strlen(known)];
-}
-
-/* NAME is KNOWN up to a word: CPU of CPU_INTERVAL, LOG of LOG_LEVEL. */
+/* True when one name begins with the other and an underscore: CPU of CPU_INTERVAL, LOG of LOG_LEVEL. */
 static bool is_word_prefix(const char *name, const char *known)
 {
 	size_t length = strlen(name), known_length = strlen(known);
@@ -80,7 +54,7 @@ bool option_nearest(const char *name, struct option_view *nearest)
 
 	if (length >= OPTION_NAME_MAX)
 		return false;
-	/* A third of the letters may be wrong: with more it might be meant for anything. */
+	/* A third of the letters may be wrong; with more errors any option could be meant. */
 	best = (length - (sizeof(OPTION_PREFIX) - 1)) / 3 + 1;
 	for (size_t i = 0; option_row(i, &row); i++) {
 		distance = edit_distance(name, row.name);

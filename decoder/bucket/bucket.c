@@ -1,4 +1,4 @@
-/* Buckets as what a command line names. */
+/* Recordings of buckets that the command line names. */
 #include "decoder/bucket/bucket.h"
 
 #include <errno.h>
@@ -15,30 +15,30 @@
 
 #define SCHEME "s3://"
 
-/* What one word of the command line stands for. */
-struct set {
-	struct set *next;
-	char *word, *bucket;
-	const char *prefix; /* in the word */
-	const struct pick *pick;
-	struct client *client;
+/* Objects of one URL of the command line. */
+struct bucket_listing {
+	struct bucket_listing *next;
+	char *url, *bucket;
+	const char *prefix; /* points into url */
+	const struct upload_filter *filter;
+	struct bucket_client *client;
 	struct objects objects;
-	struct fetch *fetch; /* NULL: nothing was asked for yet */
+	struct prefetch *prefetch; /* NULL until the first object is opened */
 	atomic_bool stop;
 	struct progress progress;
-	int err; /* what came of listing it; not 0 with objects: some cannot be had */
+	int err; /* of the listing; with objects: some of them are unreadable */
 };
 
-/* Where a path is. */
-struct place {
-	struct set *set;
+/* Position of an object in a listing. */
+struct object_place {
+	struct bucket_listing *listing;
 	uint32_t index;
 };
 
-static struct set *sets;
-static struct cache *cache;
+static struct bucket_listing *listings;
+static struct object_cache *cache;
 static struct intern paths;
-static struct place *places; /* by the path's number */
+static struct object_place *object_places; /* by the path's number in paths */
 static uint32_t object_place_room;
 
 bool bucket_is_url(const char *file)
@@ -46,208 +46,220 @@ bool bucket_is_url(const char *file)
 	return !strncmp(file, SCHEME, strlen(SCHEME));
 }
 
-/* --- one word --------------------------------------------------------------------------------- */
+/* --- listing ---------------------------------------------------------------------------------- */
 
 static void listing_show_progress(void *arg, uint64_t names)
 {
-	struct set *set = arg;
+	struct bucket_listing *listing = arg;
 
-	progress_show(&set->progress, "%s: %llu names", set->word, (unsigned long long)names);
+	progress_show(&listing->progress, "%s: %llu names", listing->url,
+		      (unsigned long long)names);
 }
 
-/* What the list has left when only some of it is asked for. */
-static int pick(struct set *set)
+/* Remove the objects that the filter excludes, and explain an empty result. */
+static int listing_filter_objects(struct bucket_listing *listing)
 {
-	uint32_t listed = set->objects.count;
-	char *groups = objects_describe_groups(&set->objects);
-	int err = objects_filter(&set->objects, set->pick);
+	uint32_t listed = listing->objects.count;
+	char *groups = objects_describe_groups(&listing->objects);
+	int err = objects_filter(&listing->objects, listing->filter);
 
 	if (err == -EINVAL)
-		say("%s: these reports are of several days: say which day --to is of, as "
-		    "2026-11-21T02:10:00",
-		    set->word);
+		message_print("%s: these reports are of several days: give --to with its date, as "
+			      "2026-11-21T02:10:00",
+			      listing->url);
 	else if (!listed)
-		say("%s: no recording has a name that begins so", set->word);
-	else if (!err && !set->objects.count)
-		say("%s: nothing left: of %u reports there none is of that group, machine and "
-		    "time; there are the groups: %s",
-		    set->word, listed, groups ? groups : "");
+		message_print("%s: no recording has a name with this prefix", listing->url);
+	else if (!err && !listing->objects.count)
+		message_print(
+			"%s: nothing left: none of the bucket's %u reports matches that group, "
+			"machine and time; the groups are: %s",
+			listing->url, listed, groups ? groups : "");
 	free(groups);
 	return err || listed ? err : -ENOENT;
 }
 
-static int listing_remove_frozen(struct set *set)
+static int listing_remove_frozen(struct bucket_listing *listing)
 {
 	uint32_t kept = 0, frozen;
 
-	for (uint32_t i = 0; i < set->objects.count; i++)
-		if (set->objects.list[i].frozen)
-			free(set->objects.list[i].key);
+	for (uint32_t i = 0; i < listing->objects.count; i++)
+		if (listing->objects.list[i].is_frozen)
+			free(listing->objects.list[i].key);
 		else
-			set->objects.list[kept++] = set->objects.list[i];
-	frozen = set->objects.count - kept;
-	set->objects.count = kept;
+			listing->objects.list[kept++] = listing->objects.list[i];
+	frozen = listing->objects.count - kept;
+	listing->objects.count = kept;
 	if (frozen)
-		say("%s: %u reports are left out: they lie in a storage class from which they "
-		    "must be restored first",
-		    set->word, frozen);
+		message_print(
+			"%s: %u reports are skipped: they must be restored from their storage "
+			"class first",
+			listing->url, frozen);
 	return frozen ? -EIO : 0;
 }
 
-static int list(struct set *set, const struct reach *reach)
+static int listing_load(struct bucket_listing *listing, const struct bucket_access *access)
 {
 	int err;
 
-	if (!untrusted_is_valid(UNTRUSTED_BUCKET, set->bucket)) {
-		say("%s: not a bucket; it is named as s3://BUCKET/PREFIX", set->word);
+	if (!untrusted_is_valid(UNTRUSTED_BUCKET, listing->bucket)) {
+		message_print("%s: not a bucket; name one as s3://BUCKET/PREFIX", listing->url);
 		return -EINVAL;
 	}
-	err = bucket_client_open(&set->client, set->bucket, reach, &set->stop);
+	err = bucket_client_open(&listing->client, listing->bucket, access, &listing->stop);
 	if (err)
 		return err;
-	progress_start(&set->progress);
-	err = bucket_client_list(set->client, set->prefix, &set->objects, listing_show_progress,
-				 set);
-	progress_clear(&set->progress);
+	progress_start(&listing->progress);
+	err = bucket_client_list(listing->client, listing->prefix, &listing->objects,
+				 listing_show_progress, listing);
+	progress_clear(&listing->progress);
 	if (!err)
-		err = pick(set);
+		err = listing_filter_objects(listing);
 	if (err)
-		objects_free(&set->objects);
-	return err ? err : listing_remove_frozen(set);
+		objects_free(&listing->objects);
+	return err ? err : listing_remove_frozen(listing);
 }
 
-static int listing_add_path(struct set *set, uint32_t index)
+static int listing_add_path(struct bucket_listing *listing, uint32_t index)
 {
 	char path[2048];
-	struct place *grown;
+	struct object_place *grown;
 	uint32_t number;
 
-	snprintf(path, sizeof(path), SCHEME "%s/%s", set->bucket, set->objects.list[index].key);
+	snprintf(path, sizeof(path), SCHEME "%s/%s", listing->bucket,
+		 listing->objects.list[index].key);
 	number = intern_string(&paths, path);
-	grown = number ? array_reserve(places, &object_place_room, number, sizeof(*places)) : NULL;
+	grown = number ? array_reserve(object_places, &object_place_room, number,
+				       sizeof(*object_places))
+		       : NULL;
 	if (!grown)
 		return -ENOMEM;
-	places = grown;
-	if (!places[number].set)
-		places[number] = (struct place){ set, index };
+	object_places = grown;
+	if (!object_places[number].listing)
+		object_places[number] = (struct object_place){ listing, index };
 	return 0;
 }
 
-static void bucket_listing_close(struct set *set)
+static void bucket_listing_close(struct bucket_listing *listing)
 {
-	if (set->fetch)
-		prefetch_close(set->fetch);
-	if (set->client)
-		bucket_client_close(set->client);
-	objects_free(&set->objects);
-	free(set->word);
-	free(set->bucket);
-	free(set);
+	if (listing->prefetch)
+		prefetch_close(listing->prefetch);
+	if (listing->client)
+		bucket_client_close(listing->client);
+	objects_free(&listing->objects);
+	free(listing->url);
+	free(listing->bucket);
+	free(listing);
 }
 
-static struct set *bucket_listing_new(const char *file, const struct pick *wanted,
-				      const struct reach *reach)
+static struct bucket_listing *bucket_listing_new(const char *file,
+						 const struct upload_filter *filter,
+						 const struct bucket_access *access)
 {
-	struct set *set = calloc(1, sizeof(*set));
+	struct bucket_listing *listing = calloc(1, sizeof(*listing));
 	size_t length = strcspn(file + strlen(SCHEME), "/");
 
-	if (!set)
+	if (!listing)
 		return NULL;
-	set->word = strdup(file);
-	set->bucket = strndup(file + strlen(SCHEME), length);
-	if (!set->word || !set->bucket) {
-		bucket_listing_close(set);
+	listing->url = strdup(file);
+	listing->bucket = strndup(file + strlen(SCHEME), length);
+	if (!listing->url || !listing->bucket) {
+		bucket_listing_close(listing);
 		return NULL;
 	}
-	set->prefix = set->word + strlen(SCHEME) + length;
-	set->prefix += *set->prefix == '/';
-	set->pick = wanted;
-	set->err = list(set, reach);
-	for (uint32_t i = 0; i < set->objects.count && set->err != -ENOMEM; i++)
-		if (listing_add_path(set, i))
-			set->err = -ENOMEM;
-	return set;
+	listing->prefix = listing->url + strlen(SCHEME) + length;
+	listing->prefix += *listing->prefix == '/';
+	listing->filter = filter;
+	listing->err = listing_load(listing, access);
+	for (uint32_t i = 0; i < listing->objects.count && listing->err != -ENOMEM; i++)
+		if (listing_add_path(listing, i))
+			listing->err = -ENOMEM;
+	return listing;
 }
 
-static struct set *bucket_listing_find(const char *file, const struct pick *wanted)
+static struct bucket_listing *bucket_listing_find(const char *file,
+						  const struct upload_filter *filter)
 {
-	struct set *set = sets;
+	struct bucket_listing *listing = listings;
 
-	while (set && (strcmp(set->word, file) != 0 || set->pick != wanted))
-		set = set->next;
-	return set;
+	while (listing && (strcmp(listing->url, file) != 0 || listing->filter != filter))
+		listing = listing->next;
+	return listing;
 }
 
-int bucket_list_objects(const char *file, const struct pick *wanted, const struct reach *reach,
-			int (*each)(void *arg, const char *path), void *arg)
+/* Cancel all transfers and free everything. Runs at exit. */
+static void bucket_close_all(void)
 {
-	struct set *set = bucket_listing_find(file, wanted);
-	char path[2048];
-	int err = 0;
+	struct bucket_listing *next;
 
-	if (!cache) {
-		err = object_cache_open(&cache, reach->cache_bytes);
-		if (err)
-			return err;
-		atexit(bucket_close);
-	}
-	if (!set) {
-		set = bucket_listing_new(file, wanted, reach);
-		if (!set)
-			return -ENOMEM;
-		set->next = sets;
-		sets = set;
-	}
-	for (uint32_t i = 0; !err && i < set->objects.count; i++) {
-		snprintf(path, sizeof(path), SCHEME "%s/%s", set->bucket, set->objects.list[i].key);
-		err = each(arg, path);
-	}
-	return err ? err : set->err;
-}
-
-/* --- one object ------------------------------------------------------------------------------- */
-
-static const struct place *object_place_find(const char *path)
-{
-	uint32_t number = bucket_is_url(path) ? intern_string(&paths, path) : 0;
-
-	/* What was not there is now, and of no set. */
-	return number && number < object_place_room ? &places[number] : NULL;
-}
-
-const struct object *bucket_find_object(const char *path)
-{
-	const struct place *place = object_place_find(path);
-
-	return place && place->set ? &place->set->objects.list[place->index] : NULL;
-}
-
-int bucket_open_object(const char *path)
-{
-	const struct place *place = object_place_find(path);
-	struct set *set = place ? place->set : NULL;
-	int err = 0;
-
-	if (!set)
-		return -ENOENT;
-	if (!set->fetch)
-		err = prefetch_open(&set->fetch, set->client, cache, &set->objects, &set->stop);
-	return err ? err : prefetch_wait_object(set->fetch, place->index);
-}
-
-void bucket_close(void)
-{
-	struct set *next;
-
-	for (; sets; sets = next) {
-		next = sets->next;
-		bucket_listing_close(sets);
+	for (; listings; listings = next) {
+		next = listings->next;
+		bucket_listing_close(listings);
 	}
 	if (cache)
 		object_cache_close(cache);
 	cache = NULL;
 	intern_free(&paths);
-	free(places);
-	places = NULL;
+	free(object_places);
+	object_places = NULL;
 	object_place_room = 0;
+}
+
+int bucket_list_objects(const char *file, const struct upload_filter *filter,
+			const struct bucket_access *access,
+			int (*each)(void *arg, const char *path), void *arg)
+{
+	struct bucket_listing *listing = bucket_listing_find(file, filter);
+	char path[2048];
+	int err = 0;
+
+	if (!cache) {
+		err = object_cache_open(&cache, access->cache_bytes);
+		if (err)
+			return err;
+		atexit(bucket_close_all);
+	}
+	if (!listing) {
+		listing = bucket_listing_new(file, filter, access);
+		if (!listing)
+			return -ENOMEM;
+		listing->next = listings;
+		listings = listing;
+	}
+	for (uint32_t i = 0; !err && i < listing->objects.count; i++) {
+		snprintf(path, sizeof(path), SCHEME "%s/%s", listing->bucket,
+			 listing->objects.list[i].key);
+		err = each(arg, path);
+	}
+	return err ? err : listing->err;
+}
+
+/* --- objects ---------------------------------------------------------------------------------- */
+
+static const struct object_place *object_place_find(const char *path)
+{
+	uint32_t number = bucket_is_url(path) ? intern_string(&paths, path) : 0;
+
+	/* intern_string() adds a path that was unknown. Such a path has no listing. */
+	return number && number < object_place_room ? &object_places[number] : NULL;
+}
+
+const struct object *bucket_find_object(const char *path)
+{
+	const struct object_place *place = object_place_find(path);
+
+	return place && place->listing ? &place->listing->objects.list[place->index] : NULL;
+}
+
+int bucket_open_object(const char *path)
+{
+	const struct object_place *place = object_place_find(path);
+	struct bucket_listing *listing = place ? place->listing : NULL;
+	int err = 0;
+
+	if (!listing)
+		return -ENOENT;
+	if (!listing->prefetch)
+		err = prefetch_open(&listing->prefetch, listing->client, cache, &listing->objects,
+				    &listing->stop);
+	return err ? err : prefetch_wait_object(listing->prefetch, place->index);
 }

@@ -1,4 +1,4 @@
-/* Buckets as what a command line names: s3://BUCKET/PREFIX stands for the recordings below it. */
+/* Recordings in buckets: s3://BUCKET/PREFIX on the command line. The whole module is for one thread. */
 #ifndef DECODER_BUCKET_BUCKET_H
 #define DECODER_BUCKET_BUCKET_H
 
@@ -7,25 +7,21 @@
 #include "decoder/bucket/bucket_query.h"
 #include "decoder/bucket/objects.h"
 
-/* Whether FILE begins with s3:// */
+/* Whether FILE begins with s3://. */
 bool bucket_is_url(const char *file);
 
-/* Call EACH for the recordings that FILE, s3://BUCKET/PREFIX, stands for, as far as they may be what
- * PICK asks for, by time; PATH is s3://BUCKET/KEY. The bucket is listed once for a FILE and a PICK,
- * which must outlive this, however often it is asked for.
- * Returns 0; what EACH returned, if not 0; or -errno after a line, perhaps after some or all were
- * given to EACH. Nobody else may be in here meanwhile, nor in what follows. */
-int bucket_list_objects(const char *file, const struct pick *pick, const struct reach *reach,
+/* Call EACH with the path, s3://BUCKET/KEY, of each recording below FILE that FILTER may include, sorted by time.
+ * The bucket is listed once for each pair of FILE and FILTER; FILTER must stay valid until exit.
+ * Returns 0; the first result of EACH that is not 0; or -errno after a message, also if only some objects failed. */
+int bucket_list_objects(const char *file, const struct upload_filter *filter,
+			const struct bucket_access *access,
 			int (*each)(void *arg, const char *path), void *arg);
 
-/* What is known of PATH, one that bucket_list_objects() gave; NULL where it is another. */
+/* Returns the object at PATH, or NULL if bucket_list_objects() has not returned this path. */
 const struct object *bucket_find_object(const char *path);
 
-/* The content of PATH as a file, open for reading. What the list has behind it is fetched meanwhile.
- * Returns a descriptor, or -errno after a line; -ENOENT without one for a PATH that is not known. */
+/* Open the content of PATH for reading, and start to fetch the objects that follow it in the listing.
+ * Returns a descriptor, or -errno after a message; for an unknown PATH -ENOENT without a message. */
 int bucket_open_object(const char *path);
-
-/* End what is under way, and forget all. Done at exit. */
-void bucket_close(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A bucket to read from. */
+/* S3 client that lists a bucket and fetches its objects. */
 #include "decoder/bucket/bucket_client.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/environment.h"
 #include "core/fd.h"
 #include "core/random.h"
@@ -23,14 +22,14 @@
 #include "upload/s3/s3_answer.h"
 #include "upload/s3/s3_bucket.h"
 
-#define TRIES_MAX 6
+#define ATTEMPTS_MAX 6
 
-/* Of a pause. */
+/* Longest time between two checks of *STOP during a pause. */
 #define SLEEP_STEP_NS 100000000u
 
-/* What all clients of a bucket share: the settings, and credentials that are asked for by one at a
- * time, over a connection of their own. */
-struct keys {
+/* Settings and credentials that all clients of a bucket share. One thread at a time gets credentials, over a separate
+ * connection. */
+struct bucket_settings {
 	struct credentials_provider provider;
 	struct credentials_provider *source;
 	pthread_mutex_t lock;
@@ -39,45 +38,39 @@ struct keys {
 	struct environment environment;
 	struct config config;
 	const atomic_bool *stop;
-	struct bucket_client_hooks means;
+	struct bucket_client_hooks hooks;
 	char *bucket, *ca_file;
 };
 
-struct client {
-	struct keys *keys;
-	bool owner;
+struct bucket_client {
+	struct bucket_settings *settings;
+	bool owns_settings;
 	struct aws aws;
 	struct http *http;
 	struct s3_target target;
-	char *base; /* as the settings have it */
+	char *base; /* URL from the settings */
 	struct s3_bucket s3;
-	bool has_answered; /* the store is there */
-	uint64_t received;
+	bool has_answered; /* the store has answered before */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static int64_t aws_clock(void)
-{
-	return (int64_t)(clock_realtime_ns() / 1000000000u);
-}
-
-/* In pieces: whoever stops us is not kept waiting. */
+/* Sleep in steps, to return soon after *STOP becomes true. */
 static void sleep_ns(uint64_t ns, const atomic_bool *stop)
 {
 	while (ns && !atomic_load(stop)) {
-		uint64_t piece = ns < SLEEP_STEP_NS ? ns : SLEEP_STEP_NS;
-		struct timespec time = { .tv_nsec = (long)piece };
+		uint64_t step = ns < SLEEP_STEP_NS ? ns : SLEEP_STEP_NS;
+		struct timespec time = { .tv_nsec = (long)step };
 
 		nanosleep(&time, NULL);
-		ns -= piece;
+		ns -= step;
 	}
 }
 
 static const struct bucket_client_hooks default_hooks = { NULL, http_curl_open, aws_clock,
 							  sleep_ns };
 
-/* Whether ENTRY is one of the agent's settings that tell how a bucket is reached. */
+/* Whether ENTRY is an agent setting for access to a bucket. */
 static bool entry_is_bucket_setting(const char *entry)
 {
 	static const char *const names[] = { "S3_BUCKET_OWNER=", "S3_REGION=", "S3_ENDPOINT=",
@@ -91,16 +84,16 @@ static bool entry_is_bucket_setting(const char *entry)
 	return false;
 }
 
-/* The agent's other settings do not matter here, and need not be right. Switches come first: of two
- * values of one name the first counts. */
-static int settings_read_config(struct config *config, const struct reach *reach,
+/* Read only the agent settings for the bucket: the others may be invalid. Options of the command are put first, as the
+ * first of two values of one name is used. */
+static int settings_read_config(struct config *config, const struct bucket_access *access,
 				char *const *environment)
 {
 	const struct {
 		const char *name, *value;
-	} given[] = { { "S3_ENDPOINT", reach->endpoint },
-		      { "S3_REGION", reach->region },
-		      { "S3_PROXY", reach->proxy } };
+	} given[] = { { "S3_ENDPOINT", access->endpoint },
+		      { "S3_REGION", access->region },
+		      { "S3_PROXY", access->proxy } };
 	char *entries[16], *made[3] = { NULL }, problem[OPTION_PROBLEM_MAX] = "";
 	size_t count = 0;
 	int err = 0;
@@ -120,7 +113,7 @@ static int settings_read_config(struct config *config, const struct reach *reach
 	if (!err)
 		err = config_read(config, entries, problem);
 	if (problem[0])
-		say("%s", problem);
+		message_print("%s", problem);
 	for (size_t i = 0; i < 3; i++)
 		free(made[i]);
 	return err;
@@ -130,133 +123,135 @@ static int settings_read_config(struct config *config, const struct reach *reach
 
 static int settings_get_credentials(struct credentials_provider *provider, struct credentials *out)
 {
-	struct keys *keys = (struct keys *)provider;
+	struct bucket_settings *settings = (struct bucket_settings *)provider;
 	int err;
 
-	pthread_mutex_lock(&keys->lock);
-	err = keys->source->get(keys->source, out);
-	pthread_mutex_unlock(&keys->lock);
+	pthread_mutex_lock(&settings->lock);
+	err = settings->source->get(settings->source, out);
+	pthread_mutex_unlock(&settings->lock);
 	return err;
 }
 
 static void settings_forget_credentials(struct credentials_provider *provider)
 {
-	struct keys *keys = (struct keys *)provider;
+	struct bucket_settings *settings = (struct bucket_settings *)provider;
 
-	pthread_mutex_lock(&keys->lock);
-	credentials_forget(keys->source);
-	pthread_mutex_unlock(&keys->lock);
+	pthread_mutex_lock(&settings->lock);
+	credentials_forget(settings->source);
+	pthread_mutex_unlock(&settings->lock);
 }
 
-static void settings_free(struct keys *keys)
+static void settings_free(struct bucket_settings *settings)
 {
-	if (keys->source)
-		keys->source->destroy(keys->source);
-	if (keys->http)
-		keys->http->close(keys->http);
-	aws_free(&keys->aws);
-	environment_free(&keys->environment);
-	config_free(&keys->config);
-	pthread_mutex_destroy(&keys->lock);
-	free(keys->bucket);
-	free(keys->ca_file);
-	free(keys);
+	if (settings->source)
+		settings->source->destroy(settings->source);
+	if (settings->http)
+		settings->http->close(settings->http);
+	aws_free(&settings->aws);
+	config_free(&settings->config);
+	pthread_mutex_destroy(&settings->lock);
+	free(settings->bucket);
+	free(settings->ca_file);
+	free(settings);
 }
 
-static void settings_init_aws(struct aws *aws, const struct keys *keys)
+static void settings_init_aws(struct aws *aws, const struct bucket_settings *settings)
 {
-	*aws = (struct aws){ .environment = &keys->environment,
-			     .now = keys->means.now,
-			     .region = keys->config.s3_region,
-			     .stop = keys->stop };
+	*aws = (struct aws){ .environment = &settings->environment,
+			     .now = settings->hooks.now,
+			     .region = settings->config.s3_region,
+			     .stop = settings->stop };
 }
 
-static int settings_open(struct keys **out, const char *bucket, const struct reach *reach,
-			 const atomic_bool *stop, const struct bucket_client_hooks *means)
+static int settings_open(struct bucket_settings **out, const char *bucket,
+			 const struct bucket_access *access, const atomic_bool *stop,
+			 const struct bucket_client_hooks *hooks)
 {
-	char *const *environment = means->environment ? means->environment : environ;
-	struct keys *keys = calloc(1, sizeof(*keys));
+	char *const *environment = hooks->environment ? hooks->environment : environ;
+	struct bucket_settings *settings = calloc(1, sizeof(*settings));
 	int err;
 
-	if (!keys)
+	if (!settings)
 		return -ENOMEM;
-	keys->provider = (struct credentials_provider){ .name = "what the threads share",
-							.get = settings_get_credentials,
-							.forget = settings_forget_credentials };
-	pthread_mutex_init(&keys->lock, NULL);
-	keys->means = *means;
-	keys->stop = stop;
-	keys->bucket = strdup(bucket);
-	err = keys->bucket ? environment_copy(&keys->environment, environment) : -ENOMEM;
+	settings->provider = (struct credentials_provider){ .name = "shared",
+							    .get = settings_get_credentials,
+							    .forget = settings_forget_credentials };
+	pthread_mutex_init(&settings->lock, NULL);
+	settings->hooks = *hooks;
+	settings->stop = stop;
+	settings->bucket = strdup(bucket);
+	settings->environment.entries = environment;
+	err = settings->bucket ? 0 : -ENOMEM;
 	if (!err)
-		err = settings_read_config(&keys->config, reach, environment);
+		err = settings_read_config(&settings->config, access, environment);
 	if (!err) {
-		keys->config.s3_bucket = keys->bucket;
-		settings_init_aws(&keys->aws, keys);
-		keys->ca_file = aws_ca_file(&keys->aws);
-		err = means->send(&keys->http, keys->ca_file, stop);
+		settings->config.s3_bucket = settings->bucket;
+		settings_init_aws(&settings->aws, settings);
+		settings->ca_file = aws_ca_file(&settings->aws);
+		err = hooks->send(&settings->http, settings->ca_file, stop);
 	}
 	if (!err) {
-		keys->aws.http = keys->http;
-		err = credentials_default(&keys->source, &keys->aws);
+		settings->aws.http = settings->http;
+		err = credentials_default(&settings->source, &settings->aws);
 	}
 	if (err)
-		settings_free(keys);
+		settings_free(settings);
 	else
-		*out = keys;
+		*out = settings;
 	return err;
 }
 
 /* --- clients ---------------------------------------------------------------------------------- */
 
-/* One with its own connection and an empty target. */
-static struct client *bucket_client_new(struct keys *keys)
+/* Create a client with its own connection and an empty target. */
+static struct bucket_client *bucket_client_new(struct bucket_settings *settings)
 {
-	struct client *client = calloc(1, sizeof(*client));
+	struct bucket_client *client = calloc(1, sizeof(*client));
 
 	if (!client)
 		return NULL;
-	client->keys = keys;
-	settings_init_aws(&client->aws, keys);
-	if (keys->means.send(&client->http, keys->ca_file, keys->stop)) {
+	client->settings = settings;
+	settings_init_aws(&client->aws, settings);
+	if (settings->hooks.send(&client->http, settings->ca_file, settings->stop)) {
 		free(client);
 		return NULL;
 	}
 	client->aws.http = client->http;
-	client->s3 = (struct s3_bucket){ .config = &keys->config,
+	client->s3 = (struct s3_bucket){ .config = &settings->config,
 					 .aws = &client->aws,
-					 .credentials = &keys->provider,
+					 .credentials = &settings->provider,
 					 .target = &client->target };
 	return client;
 }
 
-int bucket_client_open_with(struct client **out, const char *bucket, const struct reach *reach,
-			    const atomic_bool *stop, const struct bucket_client_hooks *means)
+int bucket_client_open_with(struct bucket_client **out, const char *bucket,
+			    const struct bucket_access *access, const atomic_bool *stop,
+			    const struct bucket_client_hooks *hooks)
 {
 	char problem[S3_TARGET_PROBLEM_SIZE] = "";
-	struct client *client = NULL;
-	struct keys *keys = NULL;
+	struct bucket_client *client = NULL;
+	struct bucket_settings *settings = NULL;
 	int err;
 
 	log_capture_start();
-	err = settings_open(&keys, bucket, reach, stop, means);
+	err = settings_open(&settings, bucket, access, stop, hooks);
 	if (err)
 		return err;
-	client = bucket_client_new(keys);
+	client = bucket_client_new(settings);
 	if (!client) {
-		settings_free(keys);
+		settings_free(settings);
 		return -ENOMEM;
 	}
-	client->owner = true;
-	err = s3_target_find(&client->target, &client->aws, &keys->config, problem);
+	client->owns_settings = true;
+	err = s3_target_find(&client->target, &client->aws, &settings->config, problem);
 	if (!err)
 		client->base = strdup(client->target.base);
 	if (!err && !client->base)
 		err = -ENOMEM;
 	if (problem[0])
-		say("s3://%s: %s", bucket, problem);
+		message_print("s3://%s: %s", bucket, problem);
 	else if (err)
-		say("s3://%s: %s", bucket, strerror(-err));
+		message_print("s3://%s: %s", bucket, strerror(-err));
 	if (err)
 		bucket_client_close(client);
 	else
@@ -264,15 +259,15 @@ int bucket_client_open_with(struct client **out, const char *bucket, const struc
 	return err;
 }
 
-int bucket_client_open(struct client **out, const char *bucket, const struct reach *reach,
-		       const atomic_bool *stop)
+int bucket_client_open(struct bucket_client **out, const char *bucket,
+		       const struct bucket_access *access, const atomic_bool *stop)
 {
-	return bucket_client_open_with(out, bucket, reach, stop, &default_hooks);
+	return bucket_client_open_with(out, bucket, access, stop, &default_hooks);
 }
 
-int bucket_client_clone(struct client **out, struct client *of)
+int bucket_client_clone(struct bucket_client **out, struct bucket_client *of)
 {
-	struct client *client = bucket_client_new(of->keys);
+	struct bucket_client *client = bucket_client_new(of->settings);
 
 	if (!client)
 		return -ENOMEM;
@@ -288,60 +283,47 @@ int bucket_client_clone(struct client **out, struct client *of)
 	return 0;
 }
 
-void bucket_client_close(struct client *client)
+void bucket_client_close(struct bucket_client *client)
 {
 	if (client->http)
 		client->http->close(client->http);
 	s3_target_free(&client->target);
 	aws_free(&client->aws);
 	free(client->base);
-	if (client->owner)
-		settings_free(client->keys);
+	if (client->owns_settings)
+		settings_free(client->settings);
 	free(client);
 }
 
-const char *bucket_client_base(const struct client *client)
+const char *bucket_client_base(const struct bucket_client *client)
 {
 	return client->base;
 }
 
-uint64_t client_received(const struct client *client)
-{
-	return client->received;
-}
+/* --- errors ----------------------------------------------------------------------------------- */
 
-/* --- what goes wrong -------------------------------------------------------------------------- */
-
-/* What can be done about an answer, by its error code: of a listing, and of an object. */
+/* Remedies by S3 error code; `list` replaces `remedy` if a listing fails. */
 static const struct {
-	const char *code, *list, *get;
+	const char *code, *remedy, *list;
 } remedies[] = {
-	{ "AccessDenied", "the credentials must allow s3:ListBucket on the bucket",
+	{ "AccessDenied",
 	  "the credentials must allow s3:GetObject on its objects, and kms:Decrypt where they are "
-	  "encrypted with a key of one's own" },
-	{ "NoSuchBucket", "is the name right, and the endpoint?",
-	  "is the name right, and the endpoint?" },
-	{ "NoSuchKey", NULL, "it is gone since it was listed" },
-	{ "ExpiredToken", "the credentials have expired: get new ones",
-	  "the credentials have expired: get new ones" },
-	{ "ExpiredTokenException", "the credentials have expired: get new ones",
-	  "the credentials have expired: get new ones" },
-	{ "TokenRefreshRequired", "the credentials have expired: get new ones",
-	  "the credentials have expired: get new ones" },
-	{ "InvalidToken", "get new credentials", "get new credentials" },
-	{ "InvalidAccessKeyId", "are the access key and its secret right?",
-	  "are the access key and its secret right?" },
-	{ "SignatureDoesNotMatch", "are the access key and its secret right?",
-	  "are the access key and its secret right?" },
-	{ "RequestTimeTooSkewed", "this machine's clock is wrong",
-	  "this machine's clock is wrong" },
-	{ "InvalidObjectState", NULL,
-	  "it lies in a storage class from which it must be restored first" },
-	{ "PermanentRedirect", "the bucket lies elsewhere; see --region and --endpoint",
-	  "the bucket lies elsewhere; see --region and --endpoint" },
-	{ "AuthorizationHeaderMalformed", "the bucket lies elsewhere; see --region and --endpoint",
-	  "the bucket lies elsewhere; see --region and --endpoint" },
-	{ "PreconditionFailed", NULL, "it was replaced while it was read" },
+	  "encrypted with a customer key",
+	  "the credentials must allow s3:ListBucket on the bucket" },
+	{ "NoSuchBucket", "check the name and the endpoint", NULL },
+	{ "NoSuchKey", "it was deleted after it was listed", NULL },
+	{ "ExpiredToken", "the credentials have expired: get new ones", NULL },
+	{ "ExpiredTokenException", "the credentials have expired: get new ones", NULL },
+	{ "TokenRefreshRequired", "the credentials have expired: get new ones", NULL },
+	{ "InvalidToken", "get new credentials", NULL },
+	{ "InvalidAccessKeyId", "check the access key and its secret", NULL },
+	{ "SignatureDoesNotMatch", "check the access key and its secret", NULL },
+	{ "RequestTimeTooSkewed", "this machine's clock is wrong", NULL },
+	{ "InvalidObjectState", "it must be restored from its storage class first", NULL },
+	{ "PermanentRedirect", "the bucket is elsewhere; see --region and --endpoint", NULL },
+	{ "AuthorizationHeaderMalformed", "the bucket is elsewhere; see --region and --endpoint",
+	  NULL },
+	{ "PreconditionFailed", "it was replaced while it was read", NULL },
 };
 
 static const char *find_remedy(long status, const char *code, bool list)
@@ -352,42 +334,45 @@ static const char *find_remedy(long status, const char *code, bool list)
 		code = "NoSuchKey";
 	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
 		if (!strcmp(remedies[i].code, code))
-			return list ? remedies[i].list : remedies[i].get;
+			return list && remedies[i].list ? remedies[i].list : remedies[i].remedy;
 	return NULL;
 }
 
-/* KEY is an object's name, or a prefix to be listed. */
-static void print_refusal(const struct client *client, const char *key, bool list,
+/* Print the store's error. KEY is an object's name, or a prefix that is listed. */
+static void print_refusal(const struct bucket_client *client, const char *key, bool list,
 			  const struct http_response *response)
 {
 	char *code = http_xml_text(response, "Code"), *message = http_xml_text(response, "Message");
-	const char *mend = find_remedy(response->status, code, list);
+	const char *remedy = find_remedy(response->status, code, list);
 
 	if (message && *message && message[strlen(message) - 1] == '.')
 		message[strlen(message) - 1] = '\0';
-	say("s3://%s/%s: %s answers %ld%s%s%s%s%s%s", client->keys->bucket, key,
-	    client->target.base, response->status, code ? " " : "", code ? code : "",
-	    message ? ": " : "", message ? message : "", mend ? "; " : "", mend ? mend : "");
+	message_print("s3://%s/%s: %s answers %ld%s%s%s%s%s%s", client->settings->bucket, key,
+		      client->target.base, response->status, code ? " " : "", code ? code : "",
+		      message ? ": " : "", message ? message : "", remedy ? "; " : "",
+		      remedy ? remedy : "");
 	free(code);
 	free(message);
 }
 
-static void print_no_answer(const struct client *client, const char *key, int err,
+static void print_no_answer(const struct bucket_client *client, const char *key, int err,
 			    const struct http_response *response)
 {
 	char line[1024], last[1024] = "";
 
-	while (log_capture_next_line(line, sizeof(line))) /* why there are no credentials */
+	while (log_capture_next_line(
+		line, sizeof(line))) /* the log has the reason for missing credentials */
 		snprintf(last, sizeof(last), "%s", line);
 	if (response->problem[0])
-		say("s3://%s/%s: %s: %s", client->keys->bucket, key, client->target.base,
-		    response->problem);
+		message_print("s3://%s/%s: %s: %s", client->settings->bucket, key,
+			      client->target.base, response->problem);
 	else
-		say("s3://%s/%s: %s", client->keys->bucket, key, last[0] ? last : strerror(-err));
+		message_print("s3://%s/%s: %s", client->settings->bucket, key,
+			      last[0] ? last : strerror(-err));
 }
 
-/* Whether the next try may do where this one ended with ERR. */
-static bool error_is_transient(const struct client *client, int err,
+/* Whether a retry may succeed after ERR. */
+static bool error_is_transient(const struct bucket_client *client, int err,
 			       const struct http_response *response)
 {
 	if (response->status) {
@@ -395,7 +380,7 @@ static bool error_is_transient(const struct client *client, int err,
 		struct s3_verdict verdict = s3_judge(response->status, code);
 
 		free(code);
-		/* What can be mended here was, in vain. */
+		/* s3_bucket_ask() has already tried the verdict's remedy. */
 		return err == -EAGAIN && verdict.mend == S3_MEND_NOTHING;
 	}
 	switch (err) {
@@ -410,17 +395,17 @@ static bool error_is_transient(const struct client *client, int err,
 	}
 }
 
-/* Before the next try, after so many FAILURES before the last. */
-static void pause_before_retry(const struct client *client, unsigned int failures)
+/* Pause before a retry, after FAILURES earlier failures. */
+static void pause_before_retry(const struct bucket_client *client, unsigned int failures)
 {
-	const struct keys *keys = client->keys;
+	const struct bucket_settings *settings = client->settings;
 
-	keys->means.pause(delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)),
-			  keys->stop);
+	settings->hooks.pause(delivery_pause_ns(failures, (uint32_t)random_below(UINT32_MAX)),
+			      settings->stop);
 }
 
-/* An answer of 200 whose body was cut off has that status, and is no answer. */
-static int bucket_request_once(struct client *client, const struct s3_request *request,
+/* Make one request. An answer of 200 with an incomplete body has that status, but returns an error. */
+static int bucket_request_once(struct bucket_client *client, const struct s3_request *request,
 			       struct http_response *response)
 {
 	bool in_doubt;
@@ -432,7 +417,7 @@ static int bucket_request_once(struct client *client, const struct s3_request *r
 
 /* --- listing ---------------------------------------------------------------------------------- */
 
-static int bucket_request_page(struct client *client, const char *prefix, const char *token,
+static int bucket_request_page(struct bucket_client *client, const char *prefix, const char *token,
 			       struct http_response *response)
 {
 	struct buf query = BUF_INIT(16384);
@@ -455,7 +440,8 @@ static int bucket_request_page(struct client *client, const char *prefix, const 
 		err = -EFBIG;
 	for (unsigned int failures = 0; !err; failures++) {
 		err = bucket_request_once(client, &request, response);
-		if (!err || failures + 1 == TRIES_MAX || !error_is_transient(client, err, response))
+		if (!err || failures + 1 == ATTEMPTS_MAX ||
+		    !error_is_transient(client, err, response))
 			break;
 		pause_before_retry(client, failures);
 		err = 0;
@@ -468,25 +454,55 @@ static int bucket_request_page(struct client *client, const char *prefix, const 
 	return err;
 }
 
-struct page {
+struct list_page {
 	struct objects *out;
 	uint64_t names;
 };
 
-static int list_page_add(void *arg, const struct listed *object)
+/* Detector of an endless listing: a server that repeats a token, or sends a page without objects but with a token.
+ * Repeated tokens form a cycle. Brent's algorithm finds it (An improved Monte Carlo factorization algorithm, 1980):
+ * it compares each token with a stored one, and replaces that after 1, 2, 4, 8... pages. */
+struct cycle_detector {
+	char *token; /* malloc'd */
+	uint64_t pages, until;
+	uint64_t names;
+};
+
+/* Check TOKEN after NAMES objects. Returns the problem, or NULL; *ERR is set when out of memory. */
+static const char *cycle_detector_check(struct cycle_detector *cycle, const char *token,
+					uint64_t names, int *err)
 {
-	struct page *page = arg;
+	if (names == cycle->names)
+		return "returns a page without an object, but claims that more follow";
+	cycle->names = names;
+	if (cycle->token && !strcmp(token, cycle->token))
+		return "returns the same page of its list repeatedly";
+	if (++cycle->pages < cycle->until)
+		return NULL;
+	cycle->pages = 0;
+	cycle->until = cycle->until ? 2 * cycle->until : 1;
+	free(cycle->token);
+	cycle->token = strdup(token);
+	*err = cycle->token ? 0 : -ENOMEM;
+	return NULL;
+}
+
+static int list_page_add(void *arg, const struct listing_entry *object)
+{
+	struct list_page *page = arg;
 
 	page->names++;
 	return objects_add(page->out, object);
 }
 
-int bucket_client_list(struct client *client, const char *prefix, struct objects *out,
+int bucket_client_list(struct bucket_client *client, const char *prefix, struct objects *out,
 		       void (*each)(void *arg, uint64_t names), void *arg)
 {
-	struct page page = { .out = out };
+	struct list_page page = { .out = out };
 	struct listing listing = { 0 };
+	struct cycle_detector cycle = { 0 };
 	char *token = NULL;
+	const char *wrong;
 	int err;
 
 	do {
@@ -497,17 +513,19 @@ int bucket_client_list(struct client *client, const char *prefix, struct objects
 			http_response_free(&response);
 			break;
 		}
-		client->received += response.body.length;
 		err = listing_read(&listing, response.body.data, response.body.length,
 				   list_page_add, &page);
 		http_response_free(&response);
 		if (err == -EBADMSG)
-			say("s3://%s/%s: offset %zu of the list that %s gives: %s",
-			    client->keys->bucket, prefix, listing.offset, client->target.base,
-			    listing.problem);
-		if (!err && listing.token && token && !strcmp(listing.token, token)) {
-			say("s3://%s/%s: %s gives one page of its list again and again",
-			    client->keys->bucket, prefix, client->target.base);
+			message_print("s3://%s/%s: offset %zu of the list from %s: %s",
+				      client->settings->bucket, prefix, listing.offset,
+				      client->target.base, listing.problem);
+		wrong = !err && listing.token
+				? cycle_detector_check(&cycle, listing.token, page.names, &err)
+				: NULL;
+		if (wrong) {
+			message_print("s3://%s/%s: %s %s", client->settings->bucket, prefix,
+				      client->target.base, wrong);
 			err = -EBADMSG;
 		}
 		free(token);
@@ -516,41 +534,42 @@ int bucket_client_list(struct client *client, const char *prefix, struct objects
 			each(arg, page.names);
 	} while (!err && token);
 	if (err == -ENOMEM)
-		say("out of memory");
+		message_print("out of memory");
+	free(cycle.token);
 	free(token);
 	return err;
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-/* What is being written. */
-struct sink {
+/* Writer of an object's content. */
+struct object_writer {
 	int fd;
 	uint64_t length;   /* so far */
 	uint64_t expected; /* in all */
-	bool begun;        /* this try has brought something */
+	bool has_data;     /* this attempt has received data */
 	int err;
 };
 
-static int take(void *arg, long status, const void *data, size_t length)
+static int object_writer_append(void *arg, long status, const void *data, size_t length)
 {
-	struct sink *sink = arg;
+	struct object_writer *writer = arg;
 
-	/* The whole in the place of the rest: all begins anew. */
-	if (!sink->begun && status == 200)
-		sink->length = 0;
-	sink->begun = true;
-	if (sink->length + length > sink->expected)
-		sink->err = -ESTALE;
+	/* A whole object (200) instead of a range (206): start over. */
+	if (!writer->has_data && status == 200)
+		writer->length = 0;
+	writer->has_data = true;
+	if (writer->length + length > writer->expected)
+		writer->err = -ESTALE;
 	else
-		sink->err = fd_write(sink->fd, data, length, (off_t)sink->length);
-	if (!sink->err)
-		sink->length += length;
-	return sink->err;
+		writer->err = fd_write(writer->fd, data, length, (off_t)writer->length);
+	if (!writer->err)
+		writer->length += length;
+	return writer->err;
 }
 
-/* Whether FD has that SHA-256: of what lies there, not of what came. */
-static int object_writer_check_hash(const struct sink *sink, const char *sha256)
+/* Check the SHA-256 of the file. It reads the written file, so it also finds faults of the disk. */
+static int object_writer_check_hash(const struct object_writer *writer, const char *sha256)
 {
 	char found[SIGV4_HASH_SIZE];
 	void *data;
@@ -558,48 +577,48 @@ static int object_writer_check_hash(const struct sink *sink, const char *sha256)
 
 	if (!sha256[0])
 		return 0;
-	data = sink->length ? mmap(NULL, sink->length, PROT_READ, MAP_PRIVATE, sink->fd, 0) : NULL;
+	data = writer->length ? mmap(NULL, writer->length, PROT_READ, MAP_PRIVATE, writer->fd, 0)
+			      : NULL;
 	if (data == MAP_FAILED)
 		return -errno;
-	err = sigv4_hash(found, data ? data : "", sink->length);
+	err = sigv4_hash(found, data ? data : "", writer->length);
 	if (data)
-		munmap(data, sink->length);
+		munmap(data, writer->length);
 	return err || !strcmp(found, sha256) ? err : -EBADMSG;
 }
 
-/* One try. */
-static int object_fetch_once(struct client *client, const struct object *object, struct sink *sink,
-			     struct http_response *response)
+/* Try once to fetch OBJECT, from the current length on. */
+static int object_fetch_once(struct bucket_client *client, const struct object *object,
+			     struct object_writer *writer, struct http_response *response)
 {
 	struct s3_request request = { .method = "GET",
 				      .key = object->key,
 				      .expected = object->bytes,
 				      .etag = object->etag,
-				      .take = take,
-				      .take_arg = sink };
+				      .take = object_writer_append,
+				      .take_arg = writer };
 	uint64_t before;
 	int err;
 
-	if (!object->etag[0] || sink->length == object->bytes)
-		sink->length = 0;
-	request.from = before = sink->length;
-	sink->begun = false;
-	sink->err = 0;
+	if (!object->etag[0] || writer->length == object->bytes)
+		writer->length = 0;
+	request.from = before = writer->length;
+	writer->has_data = false;
+	writer->err = 0;
 	err = bucket_request_once(client, &request, response);
-	client->received += sink->length > before ? sink->length - before : sink->length;
-	if (sink->err) {
+	if (writer->err) {
 		response->status = 0;
-		return sink->err;
+		return writer->err;
 	}
-	if (!err && sink->length != object->bytes)
-		err = sink->begun || !object->bytes ? -ESTALE : -EIO;
+	if (!err && writer->length != object->bytes)
+		err = writer->has_data || !object->bytes ? -ESTALE : -EIO;
 	if (!err)
-		err = object_writer_check_hash(sink, response->sha256);
-	if (err == -EBADMSG) { /* changed on its way: all of it again */
-		sink->length = 0;
+		err = object_writer_check_hash(writer, response->sha256);
+	if (err == -EBADMSG) { /* corrupted: fetch all of it again */
+		writer->length = 0;
 		response->status = 0;
 		snprintf(response->problem, sizeof(response->problem),
-			 "what came is not what was uploaded");
+			 "the received data is not the uploaded data");
 		err = -EIO;
 	}
 	if (err == -EIO)
@@ -607,7 +626,7 @@ static int object_fetch_once(struct client *client, const struct object *object,
 	return err;
 }
 
-/* A refusal that says nothing of the others. */
+/* Whether other objects may still be readable after this error. */
 static bool error_concerns_one_object(const struct http_response *response)
 {
 	char *code = http_xml_text(response, "Code");
@@ -617,28 +636,28 @@ static bool error_concerns_one_object(const struct http_response *response)
 	return frozen || response->status == 404 || response->status == 412;
 }
 
-int bucket_client_fetch(struct client *client, const struct object *object, int fd)
+int bucket_client_fetch(struct bucket_client *client, const struct object *object, int fd)
 {
-	struct sink sink = { .fd = fd, .expected = object->bytes };
+	struct object_writer writer = { .fd = fd, .expected = object->bytes };
 	struct http_response response = HTTP_RESPONSE_INIT;
 	uint64_t before;
 	int err;
 
 	for (unsigned int failures = 0;; failures++) {
-		before = sink.length;
-		err = object_fetch_once(client, object, &sink, &response);
-		if (!err || failures + 1 == TRIES_MAX ||
+		before = writer.length;
+		err = object_fetch_once(client, object, &writer, &response);
+		if (!err || failures + 1 == ATTEMPTS_MAX ||
 		    !error_is_transient(client, err, &response))
 			break;
-		if (sink.length > before) { /* it goes on, if not in one go */
+		if (writer.length > before) { /* an attempt with progress does not count */
 			failures = 0;
 			continue;
 		}
 		pause_before_retry(client, failures);
 	}
 	if (err == -ESTALE)
-		say("s3://%s/%s: it has another size than when it was listed", client->keys->bucket,
-		    object->key);
+		message_print("s3://%s/%s: its size has changed since it was listed",
+			      client->settings->bucket, object->key);
 	else if (err && response.status)
 		print_refusal(client, object->key, false, &response);
 	else if (err && err != -ECANCELED)

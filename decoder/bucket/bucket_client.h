@@ -1,6 +1,6 @@
-/* A bucket to read from, by the code that uploads to it: the same settings, credentials and signatures,
- * a bucket that lies elsewhere followed, a wrong clock allowed for. What a try later may mend is tried
- * again, with the pauses of uploads. What is wrong is said in one line. */
+/* S3 client that lists a bucket and fetches its objects. It shares the uploads' code: settings, credentials,
+ * signatures, redirects to another region, correction of clock skew. Transient errors are retried, with the
+ * uploads' backoff. Errors are printed as one message. */
 #ifndef DECODER_BUCKET_BUCKET_CLIENT_H
 #define DECODER_BUCKET_BUCKET_CLIENT_H
 
@@ -11,46 +11,44 @@
 #include "decoder/bucket/objects.h"
 #include "upload/http/http.h"
 
-/* For one thread. */
-struct client;
+/* Client for one thread. */
+struct bucket_client;
 
-/* A client for BUCKET, reached as REACH says, and else as ASPROF_AGENT_S3_* say. Once *STOP is
- * true, what is under way ends with -ECANCELED.
- * Returns 0 (release with bucket_client_close), or -errno after a line. */
-int bucket_client_open(struct client **out, const char *bucket, const struct reach *reach,
-		       const atomic_bool *stop);
+/* Open a client for BUCKET with the given ACCESS, and ASPROF_AGENT_S3_* for what it does not set.
+ * Once *STOP is true, requests end with -ECANCELED. Returns 0 (release with bucket_client_close), or -errno after a
+ * message. */
+int bucket_client_open(struct bucket_client **out, const char *bucket,
+		       const struct bucket_access *access, const atomic_bool *stop);
 
-/* Another for the same bucket and another thread, which shares the credentials of OF; OF must have been
- * used, and outlive it. Returns 0 or -ENOMEM. */
-int bucket_client_clone(struct client **out, struct client *of);
+/* Create a client of the same bucket for another thread. It shares the credentials of OF, which must have completed a
+ * request and must outlive the new client. Returns 0 or -ENOMEM. */
+int bucket_client_clone(struct bucket_client **out, struct bucket_client *of);
 
-void bucket_client_close(struct client *client);
+void bucket_client_close(struct bucket_client *client);
 
-/* Where the bucket is by the settings: a URL that ends in "/". */
-const char *bucket_client_base(const struct client *client);
+/* Returns the URL of the bucket by the settings. It ends in "/". */
+const char *bucket_client_base(const struct bucket_client *client);
 
-/* Add the recordings whose names begin with PREFIX to OUT. EACH is told after every page how many names there were.
- * Returns 0, or -errno after a line. */
-int bucket_client_list(struct client *client, const char *prefix, struct objects *out,
+/* Add the recordings whose names begin with PREFIX to OUT. EACH is called after every page with the number of names
+ * so far. Returns 0, or -errno after a message. */
+int bucket_client_list(struct bucket_client *client, const char *prefix, struct objects *out,
 		       void (*each)(void *arg, uint64_t names), void *arg);
 
-/* Write OBJECT into FD, an empty file that can be written and read. What came is checked by its length
- * and, where its metadata tells that, by its SHA-256.
- * Returns 0; -EACCES after a line where the next object would be refused as well; or another -errno
- * after a line (but -ECANCELED). */
-int bucket_client_fetch(struct client *client, const struct object *object, int fd);
+/* Write OBJECT into FD, an empty file open for reading and writing. Its length is checked, and its SHA-256 if the
+ * object's metadata has it.
+ * Returns 0; -EACCES if other objects would be refused too; or another -errno. A message is printed except for
+ * -ECANCELED. */
+int bucket_client_fetch(struct bucket_client *client, const struct object *object, int fd);
 
-/* What was received, in bytes. */
-uint64_t client_received(const struct client *client);
-
-/* For tests: by SEND, which makes what sends the requests, and PAUSE in the place of sleeping. */
+/* Hooks for tests. SEND creates the HTTP client; PAUSE replaces sleeping. */
 struct bucket_client_hooks {
 	char *const *environment;
 	int (*send)(struct http **out, const char *ca_file, const atomic_bool *stop);
 	int64_t (*now)(void);
 	void (*pause)(uint64_t ns, const atomic_bool *stop);
 };
-int bucket_client_open_with(struct client **out, const char *bucket, const struct reach *reach,
-			    const atomic_bool *stop, const struct bucket_client_hooks *means);
+int bucket_client_open_with(struct bucket_client **out, const char *bucket,
+			    const struct bucket_access *access, const atomic_bool *stop,
+			    const struct bucket_client_hooks *hooks);
 
 #endif

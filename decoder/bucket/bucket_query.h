@@ -1,4 +1,4 @@
-/* What is asked of a bucket. */
+/* Query for a bucket: which uploads, and how to reach the bucket. */
 #ifndef DECODER_BUCKET_BUCKET_QUERY_H
 #define DECODER_BUCKET_BUCKET_QUERY_H
 
@@ -6,17 +6,16 @@
 
 #include "profile/aggregate/query.h"
 
-/* Which reports, as far as their names tell. */
-struct pick {
+/* Filter of uploads by the fields of their names. */
+struct upload_filter {
 	struct pattern group, machine;
 	struct moment from, to;
 };
 
-/* How the bucket is reached, where that is not as the environment has it (NULL), and how much of what
- * was fetched is kept. */
-struct reach {
+/* Access to the bucket; NULL: as the environment sets it. */
+struct bucket_access {
 	const char *endpoint, *region, *proxy;
-	uint64_t cache_bytes;
+	uint64_t cache_bytes; /* limit of the object cache; 0: no cache */
 };
 
 #define BUCKET_CACHE_BYTES (2ull << 30)

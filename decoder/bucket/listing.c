@@ -1,4 +1,4 @@
-/* Reads a page of a bucket's listing. */
+/* Parser of one page of a bucket's listing. */
 #include "decoder/bucket/listing.h"
 
 #include <errno.h>
@@ -7,10 +7,11 @@
 
 #include "core/buf.h"
 #include "upload/aws/instant.h"
+#include "upload/queue/pairs.h"
 
 #define DEPTH_MAX 8
 
-/* The longest text in an element: a name of 1024 bytes, each as "&#xNN;"-like three, and more. */
+/* Longest text of an element: a name of 1024 bytes, each encoded like "&#xNN;", with a margin. */
 #define TEXT_MAX 16384
 
 struct name {
@@ -18,7 +19,7 @@ struct name {
 	size_t length;
 };
 
-/* The elements that mean something, by where they stand. */
+/* Known elements, by their parents. */
 enum element {
 	IGNORED,
 	RESULT,
@@ -59,16 +60,16 @@ struct reader {
 		enum element element;
 	} open[DEPTH_MAX];
 	size_t depth;
-	bool closed; /* the outermost element was */
+	bool is_closed; /* the outermost element is closed */
 
-	struct buf text; /* of the innermost element, since its last tag */
+	struct buf text; /* of the innermost element since its last tag */
 	struct buf key, etag;
-	struct listed object;
-	unsigned int met; /* of the object, and of the page: a bit for each element */
-	unsigned int page_seen;
-	bool truncated, encoded;
+	struct listing_entry object;
+	unsigned int seen;      /* elements of the object, one bit each */
+	unsigned int page_seen; /* elements of the page */
+	bool is_truncated, is_encoded;
 
-	int (*each)(void *arg, const struct listed *object); /* NULL: the page is but looked at */
+	int (*each)(void *arg, const struct listing_entry *object); /* NULL: only check the page */
 	void *arg;
 };
 
@@ -129,7 +130,7 @@ static int reader_append_character(struct reader *r, uint32_t c)
 
 	if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || (c >= 0xd800 && c < 0xe000) ||
 	    c > 0x10ffff)
-		return reader_fail(r, "a reference to what is no character");
+		return reader_fail(r, "a reference to an invalid character");
 	if (c < 0x80) {
 		utf8[n++] = (char)c;
 	} else if (c < 0x800) {
@@ -147,15 +148,7 @@ static int reader_append_character(struct reader *r, uint32_t c)
 	return reader_append_text(r, utf8, n);
 }
 
-static int pairs_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* "&#65;", "&#x41;": behind the '#'. */
+/* Read a character reference, "&#65;" or "&#x41;", after its '#'. */
 static int reader_read_character_reference(struct reader *r)
 {
 	uint32_t base = r->at < r->end && *r->at == 'x' ? 16 : 10, c = 0;
@@ -170,7 +163,7 @@ static int reader_read_character_reference(struct reader *r)
 		c = c * base + (uint32_t)digit;
 	}
 	if (r->at == first || r->at == r->end || *r->at != ';')
-		return reader_fail(r, "no end to a reference");
+		return reader_fail(r, "a reference without an end");
 	r->at++;
 	return reader_append_character(r, c);
 }
@@ -202,7 +195,7 @@ static bool is_plain_character(char c)
 	return c != '<' && c != '&' && ((unsigned char)c >= 0x20 || is_space(c));
 }
 
-/* Up to the next tag. */
+/* Read text up to the next tag. */
 static int reader_read_text(struct reader *r)
 {
 	const char *from;
@@ -221,7 +214,7 @@ static int reader_read_text(struct reader *r)
 	return err;
 }
 
-/* --- what the elements mean ------------------------------------------------------------------- */
+/* --- elements --------------------------------------------------------------------------------- */
 
 static bool name_equals(const struct name *name, const char *text)
 {
@@ -245,33 +238,32 @@ static int reader_parse_size(struct reader *r, const char *text)
 	uint64_t bytes = 0;
 
 	if (!*text)
-		return reader_fail(r, "a size that is no number");
+		return reader_fail(r, "a size that is not a number");
 	for (; *text; text++)
 		if (*text < '0' || *text > '9' || __builtin_mul_overflow(bytes, 10, &bytes) ||
 		    __builtin_add_overflow(bytes, (uint64_t)(*text - '0'), &bytes))
-			return reader_fail(r, "a size that is no number");
+			return reader_fail(r, "a size that is not a number");
 	r->object.bytes = bytes;
 	return 0;
 }
 
-/* TEXT's "%41" and "+" become characters, where the page says that it has such. False where there is a
- * NUL among them: nobody can ask for that. */
+/* Decode "%41" and "+" in TEXT, if the page uses this encoding. Returns false for a name with a NUL character,
+ * which cannot be requested. */
 static bool reader_decode_key(const struct reader *r, char *text)
 {
 	char *out = text;
 
 	for (; *text; text++, out++) {
-		int high = *text == '%' ? pairs_hex_digit(text[1]) : -1;
-		int low = high >= 0 ? pairs_hex_digit(text[2]) : -1;
+		int byte = pairs_percent_byte(text);
 
 		*out = *text;
-		if (!r->encoded)
+		if (!r->is_encoded)
 			continue;
 		if (*text == '+')
 			*out = ' ';
-		if (low < 0)
+		if (byte < 0)
 			continue;
-		*out = (char)(high << 4 | low);
+		*out = (char)byte;
 		text += 2;
 		if (!*out)
 			return false;
@@ -282,7 +274,7 @@ static bool reader_decode_key(const struct reader *r, char *text)
 
 static int reader_emit_object(struct reader *r)
 {
-	if (!(r->met & 1u << KEY) || !(r->met & 1u << BYTES))
+	if (!(r->seen & 1u << KEY) || !(r->seen & 1u << BYTES))
 		return reader_fail(r, "an object without a name or without a size");
 	if (!r->each)
 		return 0;
@@ -299,13 +291,13 @@ static int text_copy(struct buf *out, const struct buf *text)
 	return buf_append(out, text->data, text->length);
 }
 
-/* An element of the page ends, with TEXT in it. */
+/* Handle the end of ELEMENT with content TEXT. */
 static int reader_finish_element(struct reader *r, enum element element, const char *text)
 {
 	switch (element) {
 	case TRUNCATED:
-		r->truncated = !strcmp(text, "true");
-		return r->truncated || !strcmp(text, "false")
+		r->is_truncated = !strcmp(text, "true");
+		return r->is_truncated || !strcmp(text, "false")
 			       ? 0
 			       : reader_fail(r, "neither true nor false");
 	case TOKEN:
@@ -313,10 +305,8 @@ static int reader_finish_element(struct reader *r, enum element element, const c
 		r->out->token = strdup(text);
 		return r->out->token ? 0 : -ENOMEM;
 	case ENCODING:
-		r->encoded = !strcmp(text, "url");
-		return r->encoded || !*text
-			       ? 0
-			       : reader_fail(r, "an encoding of names that is not known");
+		r->is_encoded = !strcmp(text, "url");
+		return r->is_encoded || !*text ? 0 : reader_fail(r, "an unknown encoding of names");
 	case KEY:
 		return r->text.length ? text_copy(&r->key, &r->text)
 				      : reader_fail(r, "an empty name");
@@ -329,7 +319,7 @@ static int reader_finish_element(struct reader *r, enum element element, const c
 			r->object.modified = 0;
 		return 0;
 	case CLASS:
-		r->object.frozen = !strcmp(text, "GLACIER") || !strcmp(text, "DEEP_ARCHIVE");
+		r->object.is_frozen = !strcmp(text, "GLACIER") || !strcmp(text, "DEEP_ARCHIVE");
 		return 0;
 	case CONTENTS:
 		return reader_emit_object(r);
@@ -344,19 +334,19 @@ static int reader_open_element(struct reader *r, const struct name *name)
 {
 	enum element element = reader_find_element(r, name);
 	unsigned int bit = 1u << element;
-	unsigned int *met = elements[element].parent == CONTENTS ? &r->met : &r->page_seen;
+	unsigned int *seen = elements[element].parent == CONTENTS ? &r->seen : &r->page_seen;
 
-	if (!r->depth && (element != RESULT || r->closed))
-		return reader_fail(r, "this is no ListBucketResult");
+	if (!r->depth && (element != RESULT || r->is_closed))
+		return reader_fail(r, "not a ListBucketResult");
 	if (r->depth == DEPTH_MAX)
 		return reader_fail(r, "elements too deep");
-	if (element != IGNORED && element != CONTENTS && *met & bit)
-		return reader_fail(r, "an element that is there already");
+	if (element != IGNORED && element != CONTENTS && *seen & bit)
+		return reader_fail(r, "a duplicate element");
 	if (element != IGNORED)
-		*met |= bit;
+		*seen |= bit;
 	if (element == CONTENTS) {
-		r->met = 0;
-		r->object = (struct listed){ 0 };
+		r->seen = 0;
+		r->object = (struct listing_entry){ 0 };
 		buf_reset(&r->etag);
 	}
 	r->open[r->depth].name = *name;
@@ -373,12 +363,12 @@ static int reader_close_element(struct reader *r)
 	if (!text)
 		return -ENOMEM;
 	err = reader_finish_element(r, r->open[--r->depth].element, text);
-	r->closed = !r->depth;
+	r->is_closed = !r->depth;
 	buf_reset(&r->text);
 	return err;
 }
 
-/* ' name="value"' */
+/* Read an attribute: ' name="value"'. */
 static int reader_read_attribute(struct reader *r)
 {
 	struct name name;
@@ -407,7 +397,7 @@ static int reader_read_start_tag(struct reader *r)
 
 	r->at++;
 	if (!reader_read_name(r, &name))
-		return reader_fail(r, "what is no tag");
+		return reader_fail(r, "an invalid tag");
 	while (!err && r->at < r->end && is_space(*r->at)) {
 		reader_skip_space(r);
 		if (r->at == r->end || *r->at == '>' || *r->at == '/')
@@ -443,7 +433,7 @@ static int reader_read_end_tag(struct reader *r)
 	return reader_close_element(r);
 }
 
-/* "<?xml …?>", in front of everything but a byte order mark. */
+/* Skip a byte order mark and "<?xml …?>". */
 static int reader_read_declaration(struct reader *r)
 {
 	const char *end;
@@ -476,15 +466,15 @@ static int reader_read_document(struct reader *r)
 			err = reader_has_text(r, "</") ? reader_read_end_tag(r)
 						       : reader_read_start_tag(r);
 	}
-	if (!err && !r->closed)
-		err = reader_fail(r, "it ends too early");
-	if (!err && r->truncated && !r->out->token)
-		err = reader_fail(r, "there is more, but it does not say how to ask for it");
+	if (!err && !r->is_closed)
+		err = reader_fail(r, "it is incomplete");
+	if (!err && r->is_truncated && !r->out->token)
+		err = reader_fail(r, "it is truncated and has no continuation token");
 	return err;
 }
 
 int listing_read(struct listing *out, const void *xml, size_t length,
-		 int (*each)(void *arg, const struct listed *object), void *arg)
+		 int (*each)(void *arg, const struct listing_entry *object), void *arg)
 {
 	struct reader r = { .start = xml,
 			    .at = xml,
@@ -497,17 +487,17 @@ int listing_read(struct listing *out, const void *xml, size_t length,
 	int err;
 
 	*out = (struct listing){ 0 };
-	/* Twice: how names are written may be said behind them, and half a page is none. */
+	/* Parse twice: the encoding may follow the names, and an incomplete page must not call EACH. */
 	err = length ? reader_read_document(&r) : reader_fail(&r, "an empty answer");
 	if (!err) {
 		r.at = r.start;
 		r.depth = 0;
-		r.closed = false;
+		r.is_closed = false;
 		r.page_seen = 0;
 		r.each = each;
 		err = reader_read_document(&r);
 	}
-	if (err || !r.truncated) {
+	if (err || !r.is_truncated) {
 		free(out->token);
 		out->token = NULL;
 	}

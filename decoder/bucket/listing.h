@@ -1,4 +1,4 @@
-/* One page of what lies in a bucket: the answer to S3's ListObjectsV2. */
+/* Parser of one page of a bucket's listing: the answer to S3's ListObjectsV2. */
 #ifndef DECODER_BUCKET_LISTING_H
 #define DECODER_BUCKET_LISTING_H
 
@@ -6,34 +6,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A page of a thousand objects with the longest names, each of their bytes written as three. */
+/* Limit of a page: a thousand objects with the longest names, three characters for each byte. */
 #define LISTING_MAX (8u << 20)
 
-struct listed {
+struct listing_entry {
 	const char *key;
-	const char *etag; /* as headers have it, with its quotes; "": none */
+	const char *etag; /* with quotes, as in HTTP headers; "": none */
 	uint64_t bytes;
-	int64_t modified; /* seconds since 1970; 0: not told */
-	bool frozen;      /* in a storage class from which it must be restored before it is read */
+	int64_t modified; /* seconds since 1970; 0: unknown */
+	bool is_frozen;   /* its storage class requires a restore before it can be read */
 };
 
 struct listing {
-	char *token; /* what to ask for the next page with, malloc'd; NULL: this is the last */
+	char *token; /* for the request of the next page, malloc'd; NULL: last page */
 
-	/* What was wrong with the page, and at which byte of it. */
+	/* Description and byte offset of an error. */
 	const char *problem;
 	size_t offset;
 };
 
-/* Call EACH for every object in XML, in the page's order; a value other than 0 ends it and is returned.
- * What each is given is valid during the call.
+/* Parse XML and call EACH for every object, in the page's order. A result of EACH other than 0 ends the parsing and is
+ * returned. The object is valid during the call.
  *
- * The page is an XML document of which only what such answers have is taken: no document type, no
- * processing instruction but the declaration in front, no comment, no marked section, and no entity
- * but XML's own five. Elements that are not known are passed over. Nothing is called for a page that
- * is not whole.
+ * Only the XML of such answers is accepted: no document type, no processing instruction except the XML declaration, no
+ * comment, no CDATA section, only the five predefined entities. Unknown elements are skipped. EACH is not called for an
+ * incomplete page.
  * Returns 0 with OUT->token; -EBADMSG with OUT->problem; or -ENOMEM. */
 int listing_read(struct listing *out, const void *xml, size_t length,
-		 int (*each)(void *arg, const struct listed *object), void *arg);
+		 int (*each)(void *arg, const struct listing_entry *object), void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* What was fetched from buckets, kept for the next time. */
+/* Cache of objects from buckets. */
 #include "decoder/bucket/object_cache.h"
 
 #include <dirent.h>
@@ -18,23 +18,23 @@
 #include "upload/files/dir.h"
 #include "upload/files/temporary.h"
 
-#define END ".object"
+#define SUFFIX ".object"
 
-/* Of a name, with its NUL. */
-#define NAME_SIZE (SIGV4_HASH_SIZE + sizeof(END) - 1)
+/* Size of a file's name with its NUL. */
+#define NAME_SIZE (SIGV4_HASH_SIZE + sizeof(SUFFIX) - 1)
 
-/* What a file takes of the disk, as most file systems have it. */
+/* Block size of most file systems, to compute a file's size on the disk. */
 #define BLOCK 4096
 
-/* Emptied down to this share of the most, so that it is not looked through for every file. */
+/* The cache is reduced to this share of its limit, so that not every new file needs a scan. */
 #define KEEP_SHARE 9 / 10
 
-struct cache {
-	int dir; /* -1: none */
+struct object_cache {
+	int dir; /* -1: no cache directory */
 	uint64_t max_bytes;
 	pthread_mutex_t lock;
-	uint64_t bytes;   /* as far as is known: others put files there too */
-	uint64_t writing; /* that are to be added to them */
+	uint64_t bytes;   /* estimated: other processes add files too */
+	uint64_t writing; /* bytes of files that are being written */
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -46,41 +46,41 @@ static int object_file_name(char name[NAME_FILE_SIZE], const char *base,
 	char hash[SIGV4_HASH_SIZE];
 	int err;
 
-	/* Where a store tells no ETag, the time of the last change stands in. */
+	/* Without an ETag, the time of the last change identifies the version. */
 	err = buf_printf(&text, "%s%s%c%s%c%lld", base, object->key, '\0', object->etag, '\0',
 			 object->etag[0] ? 0LL : (long long)object->modified);
 	if (!err)
 		err = sigv4_hash(hash, text.data, text.length);
 	if (!err)
-		snprintf(name, NAME_FILE_SIZE, "%s%s", hash, END);
+		snprintf(name, NAME_FILE_SIZE, "%s%s", hash, SUFFIX);
 	buf_free(&text);
 	return err;
 }
 
 static bool name_is_object(const char *name)
 {
-	return strlen(name) == SIGV4_HASH_SIZE - 1 + strlen(END) &&
+	return strlen(name) == SIGV4_HASH_SIZE - 1 + strlen(SUFFIX) &&
 	       strspn(name, "0123456789abcdef") == SIGV4_HASH_SIZE - 1 &&
-	       !strcmp(name + SIGV4_HASH_SIZE - 1, END);
+	       !strcmp(name + SIGV4_HASH_SIZE - 1, SUFFIX);
 }
 
 /* --- room ------------------------------------------------------------------------------------- */
 
-struct kept {
+struct cached_file {
 	char name[NAME_SIZE];
 	int64_t used_ns;
 	uint64_t bytes;
 };
 
 struct cached_files {
-	struct kept *list;
+	struct cached_file *list;
 	uint32_t count, room;
 	uint64_t bytes;
 };
 
-static int cached_files_add(struct cache *cache, struct cached_files *kept, const char *name)
+static int cached_files_add(struct object_cache *cache, struct cached_files *kept, const char *name)
 {
-	struct kept *list;
+	struct cached_file *list;
 	struct stat st;
 
 	if (temporary_is(name))
@@ -99,7 +99,7 @@ static int cached_files_add(struct cache *cache, struct cached_files *kept, cons
 	return 0;
 }
 
-static int cached_files_read(struct cache *cache, struct cached_files *kept)
+static int cached_files_read(struct object_cache *cache, struct cached_files *kept)
 {
 	int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
@@ -119,14 +119,14 @@ static int cached_files_read(struct cache *cache, struct cached_files *kept)
 
 static int compare_last_use(const void *a, const void *b)
 {
-	const struct kept *x = a, *y = b;
+	const struct cached_file *x = a, *y = b;
 
 	return (x->used_ns > y->used_ns) - (x->used_ns < y->used_ns);
 }
 
-/* Have room for BYTES more, which will be written. False where there is none, with all that is being
- * written. Under the lock. */
-static bool object_cache_make_room(struct cache *cache, uint64_t bytes)
+/* Make room for BYTES more. Returns false if they do not fit together with all files that are being
+ * written. Lock held. */
+static bool object_cache_make_room(struct object_cache *cache, uint64_t bytes)
 {
 	struct cached_files kept = { 0 };
 	uint64_t most = cache->max_bytes * KEEP_SHARE;
@@ -149,7 +149,7 @@ out:
 	return true;
 }
 
-static bool object_cache_reserve(struct cache *cache, uint64_t bytes)
+static bool object_cache_reserve(struct object_cache *cache, uint64_t bytes)
 {
 	bool room;
 
@@ -160,7 +160,7 @@ static bool object_cache_reserve(struct cache *cache, uint64_t bytes)
 	return room;
 }
 
-static void object_cache_finish_write(struct cache *cache, uint64_t bytes, bool kept)
+static void object_cache_finish_write(struct object_cache *cache, uint64_t bytes, bool kept)
 {
 	pthread_mutex_lock(&cache->lock);
 	cache->writing -= bytes;
@@ -175,7 +175,7 @@ static int cache_directory_open(void)
 	const char *home = getenv("XDG_CACHE_HOME"), *below = "";
 	char path[PATH_MAX];
 
-	if (!home || home[0] != '/') { /* a relative one is to be ignored */
+	if (!home || home[0] != '/') { /* the XDG specification ignores relative paths */
 		home = getenv("HOME");
 		below = "/.cache";
 	}
@@ -185,9 +185,9 @@ static int cache_directory_open(void)
 	return dir_make_trusted(path);
 }
 
-int object_cache_open(struct cache **out, uint64_t max_bytes)
+int object_cache_open(struct object_cache **out, uint64_t max_bytes)
 {
-	struct cache *cache = calloc(1, sizeof(*cache));
+	struct object_cache *cache = calloc(1, sizeof(*cache));
 	struct cached_files kept = { 0 };
 
 	if (!cache)
@@ -202,7 +202,7 @@ int object_cache_open(struct cache **out, uint64_t max_bytes)
 	return 0;
 }
 
-int object_cache_find(struct cache *cache, const char *base, const struct object *object)
+int object_cache_find(struct object_cache *cache, const char *base, const struct object *object)
 {
 	char name[NAME_FILE_SIZE];
 	struct stat st;
@@ -220,7 +220,7 @@ int object_cache_find(struct cache *cache, const char *base, const struct object
 		close(fd);
 		return -ENOENT;
 	}
-	/* When it was used last. */
+	/* The modification time is the time of the last use. */
 	utimensat(cache->dir, name, NULL, AT_SYMLINK_NOFOLLOW);
 	return fd;
 }
@@ -237,7 +237,7 @@ static int fill_temp_file(int (*fill)(void *arg, int fd), void *arg)
 	return err ? err : fd;
 }
 
-int object_cache_add(struct cache *cache, const char *base, const struct object *object,
+int object_cache_add(struct object_cache *cache, const char *base, const struct object *object,
 		     int (*fill)(void *arg, int fd), void *arg)
 {
 	char name[NAME_FILE_SIZE], temporary[NAME_FILE_SIZE];
@@ -260,17 +260,18 @@ int object_cache_add(struct cache *cache, const char *base, const struct object 
 	err = fd < 0 ? -errno : fill(arg, fd);
 	err = temporary_close(cache->dir, temporary, writing, err);
 	if (!err && renameat(cache->dir, temporary, cache->dir, name))
-		unlinkat(cache->dir, temporary, 0); /* then for this once */
+		unlinkat(cache->dir, temporary,
+			 0); /* the caller uses the file once, through its descriptor */
 	object_cache_finish_write(cache, bytes, !err);
 	if (err && fd >= 0)
 		close(fd);
-	/* What there is no room for here may have it elsewhere. */
+	/* The directory for temporary files may be on another file system. */
 	if (err == -ENOSPC || err == -EDQUOT)
 		return fill_temp_file(fill, arg);
 	return err ? err : fd;
 }
 
-void object_cache_close(struct cache *cache)
+void object_cache_close(struct object_cache *cache)
 {
 	if (cache->dir >= 0)
 		close(cache->dir);

@@ -1,44 +1,19 @@
-/* Takes the names of uploaded reports apart: from their end on, as a group may hold anything. */
+/* Parser of the names of uploaded reports. It works backwards, as a group may contain any character. */
 #include "decoder/bucket/object_name.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "core/date.h"
+#include "upload/files/name.h"
 
 #define START "profile_"
 #define END   ".zip"
 
-/* Its nanoseconds since 1970 fit 64 bits. */
+/* Last year whose nanoseconds since 1970 fit 64 bits. */
 #define YEAR_MAX 2261
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* Whether TEXT is like PATTERN, in which "d" is a digit, "x" a hexadecimal one; the numbers of the
- * digits go to NUMBERS, if that is not NULL. */
-static bool name_matches(const char *text, const char *pattern, unsigned int *numbers)
-{
-	bool in_run = false;
-
-	for (; *pattern; pattern++, text++) {
-		bool digit = *pattern == 'd';
-
-		if (digit             ? !is_digit(*text)
-		    : *pattern == 'x' ? !is_digit(*text) && !(*text >= 'a' && *text <= 'f')
-				      : *text != *pattern)
-			return false;
-		if (digit && !in_run)
-			*numbers++ = 0;
-		if (digit)
-			numbers[-1] = numbers[-1] * 10 + (unsigned int)(*text - '0');
-		in_run = digit;
-	}
-	return true;
-}
-
-/* Take PATTERN off the end of TEXT. */
+/* Remove a suffix that matches PATTERN from TEXT. Returns false if there is none. */
 static bool strip_suffix(const char *text, size_t *length, const char *pattern,
 			 unsigned int *numbers)
 {
@@ -54,7 +29,7 @@ static bool strip_pid(const char *text, size_t *length)
 {
 	size_t digits = 0;
 
-	while (digits < *length && is_digit(text[*length - 1 - digits]))
+	while (digits < *length && isdigit((unsigned char)text[*length - 1 - digits]))
 		digits++;
 	if (!digits || digits == *length || text[*length - 1 - digits] != '_')
 		return false;
@@ -62,7 +37,7 @@ static bool strip_pid(const char *text, size_t *length)
 	return true;
 }
 
-/* The length of TEXT up to its last "_", without that; false where there is none. */
+/* Shorten TEXT to the part before its last "_". Returns false if there is none. */
 static bool strip_part(const char *text, size_t *length)
 {
 	const char *at = memrchr(text, '_', *length);
@@ -77,8 +52,7 @@ static bool text_is_machine_kind(const char *text, size_t length)
 	       (length == 7 && !memcmp(text, "unknown", 7));
 }
 
-/* What is behind the prefix that is set for uploads, which ends in a "/" or does not. A group may have
- * one in it too. */
+/* Returns the start of the name after the upload prefix, which may end without "/". A group may contain "/". */
 static const char *name_find_start(const char *key)
 {
 	const char *slash = strrchr(key, '/'), *start = strstr(slash ? slash : key, START);
@@ -98,10 +72,10 @@ bool object_name_parse(struct object_name *out, const char *key)
 	if (!strip_suffix(name, &length, "_dddd-dd-ddTdd-dd-ddZ", n) || n[0] < 1970 ||
 	    n[0] > YEAR_MAX || n[1] < 1 || n[1] > 12 || n[2] < 1)
 		return false;
-	out->seconds = date_seconds(&(struct date){ n[0], n[1], n[2], n[3], n[4], n[5] });
+	out->seconds = date_seconds(n);
 	out->process = key;
 	out->process_length = (size_t)(name - key) + length;
-	/* "profile_{group}_{kind}_{id}_" is left. */
+	/* "profile_{group}_{kind}_{id}_" remains. */
 	if (!strip_pid(name, &length) || !length || name[--length] != '_')
 		return false;
 	end = length;
@@ -120,7 +94,7 @@ bool object_name_parse(struct object_name *out, const char *key)
 
 static bool pattern_matches_part(const struct pattern *pattern, const char *text, size_t length)
 {
-	char part[1025]; /* a key has 1024 bytes at most */
+	char part[1025]; /* a key has at most 1024 bytes */
 
 	if (!pattern->set)
 		return true;
@@ -131,13 +105,13 @@ static bool pattern_matches_part(const struct pattern *pattern, const char *text
 	return !regexec(&pattern->regex, part, 0, NULL, 0);
 }
 
-bool object_name_matches(const char *key, const struct pick *pick)
+bool object_name_matches(const char *key, const struct upload_filter *filter)
 {
 	struct object_name name;
 
-	if (!pick->group.set && !pick->machine.set)
+	if (!filter->group.set && !filter->machine.set)
 		return true;
 	return object_name_parse(&name, key) &&
-	       pattern_matches_part(&pick->group, name.group, name.group_length) &&
-	       pattern_matches_part(&pick->machine, name.machine, name.machine_length);
+	       pattern_matches_part(&filter->group, name.group, name.group_length) &&
+	       pattern_matches_part(&filter->machine, name.machine, name.machine_length);
 }

@@ -1,4 +1,4 @@
-/* What the name of an uploaded report tells:
+/* Fields of an uploaded report's name:
  * "{prefix}profile_{group}_{machine}_{pid}_{time}-{unique}.zip". */
 #ifndef DECODER_BUCKET_OBJECT_NAME_H
 #define DECODER_BUCKET_OBJECT_NAME_H
@@ -10,25 +10,25 @@
 #include "decoder/bucket/bucket_query.h"
 
 struct object_name {
-	/* All but time and what follows: the same in all reports of a process. */
+	/* All before the time, which is equal in all reports of a process. */
 	const char *process;
 	size_t process_length;
 
 	const char *group;
 	size_t group_length;
 
-	/* An instance's id or a task's ARN, whose "/" and "_" are "-"; empty where it is not known. */
+	/* ID of an instance or ARN of a task, with "-" for "/" and "_"; empty if unknown. */
 	const char *machine;
 	size_t machine_length;
 
-	int64_t seconds; /* since 1970: when the report ended, without its fraction */
+	int64_t seconds; /* since 1970: the end of the report, rounded down */
 };
 
-/* Take KEY apart, whose text OUT then points into; whatever prefix may be in front. The unique part may be
- * missing. False where KEY is not so named. */
+/* Parse KEY, with any prefix. OUT points into KEY. The unique part may be missing.
+ * Returns false if KEY has another form. */
 bool object_name_parse(struct object_name *out, const char *key);
 
-/* Whether KEY is of the group and the machine that PICK asks for. What does not tell them is of none. */
-bool object_name_matches(const char *key, const struct pick *pick);
+/* Whether KEY has the group and machine that FILTER requires. A key of another form has neither. */
+bool object_name_matches(const char *key, const struct upload_filter *filter);
 
 #endif

@@ -1,4 +1,4 @@
-/* Objects that are fetched ahead of who reads them. */
+/* Prefetch of objects by several threads. */
 #include "decoder/bucket/object_prefetch.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #define WORKERS_MAX 16
 
-/* As far ahead: each is a descriptor. */
-#define CHUNKS_AHEAD_MAX (2 * WORKERS_MAX)
+/* Limit of objects that are fetched ahead. Each uses a descriptor. */
+#define PREFETCH_MAX (2 * WORKERS_MAX)
 
-#define LOOK_NS 100000000
+#define PROGRESS_INTERVAL_NS 100000000
 
 enum state { WAITING, BUSY, READY, FAILED };
 
@@ -25,51 +25,51 @@ struct slot {
 	int file; /* READY: a descriptor; FAILED: -errno */
 };
 
-struct fetcher {
-	struct fetch *fetch;
-	struct client *client; /* NULL: nothing had to be asked for yet */
+struct prefetch_worker {
+	struct prefetch *prefetch;
+	struct bucket_client *client; /* NULL until the first request */
 	pthread_t thread;
 };
 
-/* The lock is held for slots, at, next, refused and done. */
-struct fetch {
+/* The lock protects slots, at, next, refused and done. */
+struct prefetch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct client *client;
-	struct cache *cache;
+	struct bucket_client *client;
+	struct object_cache *cache;
 	const struct objects *objects;
 	struct slot *slots;
-	uint32_t at;   /* the one that is taken next */
-	uint32_t next; /* the one that is fetched next */
-	int refused;   /* as all others would be */
+	uint32_t at;   /* next object to return */
+	uint32_t next; /* next object to fetch */
+	int refused;   /* error that all further objects would get, or 0 */
 	uint32_t done;
 	uint64_t bytes;
 	atomic_bool *stop;
-	struct fetcher fetchers[WORKERS_MAX];
+	struct prefetch_worker workers[WORKERS_MAX];
 	unsigned int count;
-	bool started;
+	bool is_started;
 	struct progress progress;
 };
 
-/* --- one object ------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
-struct filling {
-	struct client *client;
+struct object_source {
+	struct bucket_client *client;
 	const struct object *object;
 };
 
 static int object_source_fetch(void *arg, int fd)
 {
-	const struct filling *filling = arg;
+	const struct object_source *source = arg;
 
-	return bucket_client_fetch(filling->client, filling->object, fd);
+	return bucket_client_fetch(source->client, source->object, fd);
 }
 
-/* From the cache, or from the bucket by *CLIENT, which is made when it is needed. */
-static int prefetch_fetch_object(struct fetch *f, struct client **client, uint32_t index)
+/* Open object INDEX from the cache or the bucket. *CLIENT is created at the first request. */
+static int prefetch_fetch_object(struct prefetch *f, struct bucket_client **client, uint32_t index)
 {
 	const struct object *object = &f->objects->list[index];
-	struct filling filling = { .object = object };
+	struct object_source source = { .object = object };
 	int fd = object_cache_find(f->cache, bucket_client_base(f->client), object), err;
 
 	if (fd >= 0)
@@ -79,17 +79,17 @@ static int prefetch_fetch_object(struct fetch *f, struct client **client, uint32
 		if (err)
 			return err;
 	}
-	filling.client = *client;
+	source.client = *client;
 	return object_cache_add(f->cache, bucket_client_base(f->client), object,
-				object_source_fetch, &filling);
+				object_source_fetch, &source);
 }
 
-/* --- ahead ------------------------------------------------------------------------------------ */
+/* --- workers ---------------------------------------------------------------------------------- */
 
 static void *prefetch_worker_main(void *arg)
 {
-	struct fetcher *fetcher = arg;
-	struct fetch *f = fetcher->fetch;
+	struct prefetch_worker *worker = arg;
+	struct prefetch *f = worker->prefetch;
 
 	pthread_mutex_lock(&f->lock);
 	while (!atomic_load(f->stop)) {
@@ -97,7 +97,7 @@ static void *prefetch_worker_main(void *arg)
 		uint32_t index = f->next;
 		int file;
 
-		if (f->refused || index == f->objects->count || index >= f->at + CHUNKS_AHEAD_MAX) {
+		if (f->refused || index == f->objects->count || index >= f->at + PREFETCH_MAX) {
 			pthread_cond_wait(&f->changed, &f->lock);
 			continue;
 		}
@@ -107,7 +107,7 @@ static void *prefetch_worker_main(void *arg)
 			continue;
 		slot->state = BUSY;
 		pthread_mutex_unlock(&f->lock);
-		file = prefetch_fetch_object(f, &fetcher->client, index);
+		file = prefetch_fetch_object(f, &worker->client, index);
 		pthread_mutex_lock(&f->lock);
 		*slot = (struct slot){ file < 0 ? FAILED : READY, file };
 		if (file == -EACCES)
@@ -120,17 +120,17 @@ static void *prefetch_worker_main(void *arg)
 	return NULL;
 }
 
-static void prefetch_start_workers(struct fetch *f)
+static void prefetch_start_workers(struct prefetch *f)
 {
 	sigset_t all, before;
 
-	f->started = true;
+	f->is_started = true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned int i = 0; i < WORKERS_MAX && i < f->objects->count; i++) {
-		f->fetchers[i].fetch = f;
-		if (pthread_create(&f->fetchers[i].thread, NULL, prefetch_worker_main,
-				   &f->fetchers[i]))
+		f->workers[i].prefetch = f;
+		if (pthread_create(&f->workers[i].thread, NULL, prefetch_worker_main,
+				   &f->workers[i]))
 			break;
 		f->count++;
 	}
@@ -145,12 +145,12 @@ static void slot_reset(struct slot *slot)
 		slot->state = WAITING;
 }
 
-/* INDEX is wanted: what is not among those that follow it is let go of. Under the lock. */
-static void prefetch_move_to(struct fetch *f, uint32_t index)
+/* Make INDEX the current object, and drop the objects outside its window. Lock held. */
+static void prefetch_move_to(struct prefetch *f, uint32_t index)
 {
 	if (index != f->at) {
 		for (uint32_t i = 0; i < f->objects->count; i++)
-			if (i < index || i >= index + CHUNKS_AHEAD_MAX)
+			if (i < index || i >= index + PREFETCH_MAX)
 				slot_reset(&f->slots[i]);
 		f->next = index;
 	}
@@ -158,7 +158,7 @@ static void prefetch_move_to(struct fetch *f, uint32_t index)
 	pthread_cond_broadcast(&f->changed);
 }
 
-static void prefetch_show_progress(struct fetch *f)
+static void prefetch_show_progress(struct prefetch *f)
 {
 	char bytes[TEXT_NUMBER];
 
@@ -166,14 +166,14 @@ static void prefetch_show_progress(struct fetch *f)
 		      text_bytes(bytes, (double)f->bytes));
 }
 
-/* Wait until the slot is there. Under the lock. */
-static void prefetch_wait_slot(struct fetch *f, const struct slot *slot)
+/* Wait until the slot is ready or failed. Lock held. */
+static void prefetch_wait_slot(struct prefetch *f, const struct slot *slot)
 {
 	struct timespec until;
 
 	while (slot->state == BUSY || (slot->state == WAITING && !f->refused)) {
 		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += LOOK_NS;
+		until.tv_nsec += PROGRESS_INTERVAL_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&f->changed, &f->lock, &until);
@@ -181,13 +181,13 @@ static void prefetch_wait_slot(struct fetch *f, const struct slot *slot)
 	}
 }
 
-int prefetch_wait_object(struct fetch *f, uint32_t index)
+int prefetch_wait_object(struct prefetch *f, uint32_t index)
 {
 	struct slot *slot = &f->slots[index];
 	int file;
 
-	/* What is there already needs no threads. */
-	if (!f->started) {
+	/* As long as all objects are in the cache, no threads are needed. */
+	if (!f->is_started) {
 		file = object_cache_find(f->cache, bucket_client_base(f->client),
 					 &f->objects->list[index]);
 		if (file >= 0) {
@@ -198,7 +198,7 @@ int prefetch_wait_object(struct fetch *f, uint32_t index)
 		f->at = f->next = index;
 		prefetch_start_workers(f);
 	}
-	if (!f->count) /* no threads to be had */
+	if (!f->count) /* no thread could be created */
 		return prefetch_fetch_object(f, &f->client, index);
 	pthread_mutex_lock(&f->lock);
 	prefetch_move_to(f, index);
@@ -213,10 +213,10 @@ int prefetch_wait_object(struct fetch *f, uint32_t index)
 	return file;
 }
 
-int prefetch_open(struct fetch **out, struct client *client, struct cache *cache,
+int prefetch_open(struct prefetch **out, struct bucket_client *client, struct object_cache *cache,
 		  const struct objects *objects, atomic_bool *stop)
 {
-	struct fetch *f = calloc(1, sizeof(*f));
+	struct prefetch *f = calloc(1, sizeof(*f));
 	pthread_condattr_t monotonic;
 
 	if (!f)
@@ -240,17 +240,17 @@ int prefetch_open(struct fetch **out, struct client *client, struct cache *cache
 	return 0;
 }
 
-void prefetch_close(struct fetch *f)
+void prefetch_close(struct prefetch *f)
 {
 	pthread_mutex_lock(&f->lock);
 	atomic_store(f->stop, true);
 	pthread_cond_broadcast(&f->changed);
 	pthread_mutex_unlock(&f->lock);
 	for (unsigned int i = 0; i < f->count; i++)
-		pthread_join(f->fetchers[i].thread, NULL);
+		pthread_join(f->workers[i].thread, NULL);
 	for (unsigned int i = 0; i < f->count; i++)
-		if (f->fetchers[i].client)
-			bucket_client_close(f->fetchers[i].client);
+		if (f->workers[i].client)
+			bucket_client_close(f->workers[i].client);
 	for (uint32_t i = 0; i < f->objects->count; i++)
 		slot_reset(&f->slots[i]);
 	progress_clear(&f->progress);

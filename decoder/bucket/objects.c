@@ -1,4 +1,4 @@
-/* The objects below a prefix, and which of them are worth fetching. */
+/* List of the objects in a bucket, and its filter. */
 #include "decoder/bucket/objects.h"
 
 #include <errno.h>
@@ -14,35 +14,35 @@
 #define SECOND_NS INT64_C(1000000000)
 #define DAY_NS    (86400 * SECOND_NS)
 
-/* A sample may be written some moments after it was taken, into the next report. */
+/* A sample may be written into the next report, moments after it was taken. */
 #define LATE_NS (2 * SECOND_NS)
 
-/* Reports of one name but for their time may overlap by so much, see reports_overlap_ns(). */
+/* Minimum time by which reports of the same process name may overlap, see reports_overlap_ns(). */
 #define OVERLAP_MIN_NS (600 * SECOND_NS)
 
 #define GROUPS_MAX 8
 
-/* An object, and what its name tells. */
+/* An object and the fields of its name. */
 struct candidate {
 	struct object object;
 	struct object_name name;
-	bool named;
-	bool wanted;
+	bool has_name;
+	bool is_wanted;
 };
 
 struct bounds {
 	int64_t from_ns, to_ns;
 };
 
-static bool object_key_is_recording(const char *key)
+bool object_key_is_recording(const char *key)
 {
-	const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
+	const char *name = text_base_name(key);
 
 	return *name != '.' && (text_has_suffix(name, ".jfr") || text_has_suffix(name, ".zip") ||
 				text_has_suffix(name, ".jfr.gz"));
 }
 
-int objects_add(struct objects *objects, const struct listed *listed)
+int objects_add(struct objects *objects, const struct listing_entry *listed)
 {
 	size_t key = strlen(listed->key) + 1, etag = strlen(listed->etag) + 1;
 	struct object *list;
@@ -63,12 +63,11 @@ int objects_add(struct objects *objects, const struct listed *listed)
 						  .etag = text + key,
 						  .bytes = listed->bytes,
 						  .modified = listed->modified,
-						  .frozen = listed->frozen };
-	objects->listed++;
+						  .is_frozen = listed->is_frozen };
 	return 0;
 }
 
-/* The ends of the first and the last report that are asked for. */
+/* Get the ends of the first and the last wanted report. */
 static bool candidates_span(const struct candidate *list, uint32_t count, int64_t *first_ns,
 			    int64_t *last_ns)
 {
@@ -77,7 +76,7 @@ static bool candidates_span(const struct candidate *list, uint32_t count, int64_
 	for (uint32_t i = 0; i < count; i++) {
 		int64_t ns = list[i].name.seconds * SECOND_NS;
 
-		if (!list[i].wanted || !list[i].named)
+		if (!list[i].is_wanted || !list[i].has_name)
 			continue;
 		*first_ns = ns < *first_ns ? ns : *first_ns;
 		*last_ns = ns > *last_ns ? ns : *last_ns;
@@ -85,7 +84,7 @@ static bool candidates_span(const struct candidate *list, uint32_t count, int64_
 	return *first_ns != INT64_MAX;
 }
 
-/* The last moment up to BEFORE_NS at which it is OF_DAY_NS after midnight. */
+/* Returns the last moment until BEFORE_NS with time of day OF_DAY_NS. */
 static int64_t last_time_of_day(int64_t of_day_ns, int64_t before_ns)
 {
 	int64_t ns = before_ns - before_ns % DAY_NS + of_day_ns;
@@ -93,30 +92,30 @@ static int64_t last_time_of_day(int64_t of_day_ns, int64_t before_ns)
 	return ns > before_ns ? ns - DAY_NS : ns;
 }
 
-/* Where names do not tell, the bounds are as wide as can be. */
-static int bounds_from_filter(struct bounds *bounds, const struct pick *pick, int64_t first_ns,
-			      int64_t last_ns)
+/* Compute the bounds of the filter's period. They are unlimited where names cannot decide. */
+static int bounds_from_filter(struct bounds *bounds, const struct upload_filter *filter,
+			      int64_t first_ns, int64_t last_ns)
 {
 	bool days = last_ns - first_ns >= DAY_NS;
 
 	*bounds = (struct bounds){ INT64_MIN, INT64_MAX };
-	if (pick->from.kind == MOMENT_ABSOLUTE)
-		bounds->from_ns = pick->from.ns;
-	else if (pick->from.kind == MOMENT_OFFSET && pick->from.ns < 0)
-		bounds->from_ns = last_ns + pick->from.ns;
-	else if (pick->from.kind == MOMENT_DAY && days)
-		bounds->from_ns = last_time_of_day(pick->from.ns, last_ns);
+	if (filter->from.kind == MOMENT_ABSOLUTE)
+		bounds->from_ns = filter->from.ns;
+	else if (filter->from.kind == MOMENT_OFFSET && filter->from.ns < 0)
+		bounds->from_ns = last_ns + filter->from.ns;
+	else if (filter->from.kind == MOMENT_DAY && days)
+		bounds->from_ns = last_time_of_day(filter->from.ns, last_ns);
 
-	if (pick->to.kind == MOMENT_ABSOLUTE)
-		bounds->to_ns = pick->to.ns;
-	else if (pick->to.kind == MOMENT_OFFSET && pick->to.ns < 0)
-		bounds->to_ns = last_ns + SECOND_NS + pick->to.ns;
-	else if (pick->to.kind == MOMENT_DAY && days && bounds->from_ns == INT64_MIN)
+	if (filter->to.kind == MOMENT_ABSOLUTE)
+		bounds->to_ns = filter->to.ns;
+	else if (filter->to.kind == MOMENT_OFFSET && filter->to.ns < 0)
+		bounds->to_ns = last_ns + SECOND_NS + filter->to.ns;
+	else if (filter->to.kind == MOMENT_DAY && days && bounds->from_ns == INT64_MIN)
 		return -EINVAL;
-	else if (pick->to.kind == MOMENT_DAY && days) {
+	else if (filter->to.kind == MOMENT_DAY && days) {
 		int64_t midnight = bounds->from_ns - bounds->from_ns % DAY_NS;
 
-		if (__builtin_add_overflow(midnight, pick->to.ns, &bounds->to_ns) ||
+		if (__builtin_add_overflow(midnight, filter->to.ns, &bounds->to_ns) ||
 		    (bounds->to_ns < bounds->from_ns &&
 		     __builtin_add_overflow(bounds->to_ns, DAY_NS, &bounds->to_ns)))
 			bounds->to_ns = INT64_MAX;
@@ -130,9 +129,9 @@ static int compare_process(const void *a, const void *b)
 	size_t length = x->name.process_length;
 	int order;
 
-	if (x->named != y->named)
-		return x->named ? -1 : 1;
-	if (!x->named)
+	if (x->has_name != y->has_name)
+		return x->has_name ? -1 : 1;
+	if (!x->has_name)
 		return strcmp(x->object.key, y->object.key);
 	length = length < y->name.process_length ? length : y->name.process_length;
 	order = memcmp(x->name.process, y->name.process, length);
@@ -145,7 +144,7 @@ static int compare_process(const void *a, const void *b)
 
 static bool is_same_process(const struct candidate *a, const struct candidate *b)
 {
-	return a->named && b->named && a->name.process_length == b->name.process_length &&
+	return a->has_name && b->has_name && a->name.process_length == b->name.process_length &&
 	       !memcmp(a->name.process, b->name.process, a->name.process_length);
 }
 
@@ -156,10 +155,9 @@ static int compare_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How long before the end of the report before the COUNT reports in LIST may have begun. Containers of
- * one machine may each have a process of that group and pid: then it is not the one before that a
- * report follows, and all that is known is that several lie between two of the same process. GAPS has
- * room for their number. */
+/* Returns how long before the end of the previous report one of these COUNT reports may have started. Containers of one
+ * machine may have processes with the same group and pid. Then the previous report in LIST may be of another process,
+ * and several of them may lie between two reports of one process. GAPS has room for COUNT - 1 numbers. */
 static int64_t reports_overlap_ns(const struct candidate *list, uint32_t count, int64_t *gaps)
 {
 	int64_t most;
@@ -169,24 +167,24 @@ static int64_t reports_overlap_ns(const struct candidate *list, uint32_t count, 
 	if (count < 2)
 		return OVERLAP_MIN_NS;
 	qsort(gaps, count - 1, sizeof(*gaps), compare_number);
-	/* Not the longest: a process may have been away. */
+	/* Not the longest gap: a process may have paused. */
 	if (__builtin_mul_overflow(gaps[(size_t)(count - 1) * 9 / 10], 4, &most))
 		most = INT64_MAX;
 	return most > OVERLAP_MIN_NS ? most : OVERLAP_MIN_NS;
 }
 
-/* Those of one process. */
+/* Exclude reports of one process outside BOUNDS. */
 static void exclude_process_times(struct candidate *list, uint32_t count,
 				  const struct bounds *bounds, int64_t *gaps)
 {
 	int64_t overlap = reports_overlap_ns(list, count, gaps);
 
 	for (uint32_t i = 0; i < count; i++) {
-		/* Seconds are cut off: it ended before the next one. */
+		/* The name's time is rounded down: the report may have ended up to a second later. */
 		if ((list[i].name.seconds + 1) * SECOND_NS + LATE_NS <= bounds->from_ns)
-			list[i].wanted = false;
+			list[i].is_wanted = false;
 		if (i && list[i - 1].name.seconds * SECOND_NS - overlap > bounds->to_ns)
-			list[i].wanted = false;
+			list[i].is_wanted = false;
 	}
 }
 
@@ -197,7 +195,7 @@ static int exclude_times(struct candidate *list, uint32_t count, const struct bo
 
 	for (uint32_t i = 1; gaps && i <= count; i++)
 		if (i == count || !is_same_process(&list[first], &list[i])) {
-			if (list[first].named)
+			if (list[first].has_name)
 				exclude_process_times(list + first, i - first, bounds, gaps);
 			first = i;
 		}
@@ -205,19 +203,19 @@ static int exclude_times(struct candidate *list, uint32_t count, const struct bo
 	return gaps ? 0 : -ENOMEM;
 }
 
-/* By time, and what does not tell its time last. */
+/* Sort by time; objects without a time come last. */
 static int compare_time(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
-	if (x->named != y->named)
-		return x->named ? -1 : 1;
-	if (x->named && x->name.seconds != y->name.seconds)
+	if (x->has_name != y->has_name)
+		return x->has_name ? -1 : 1;
+	if (x->has_name && x->name.seconds != y->name.seconds)
 		return x->name.seconds < y->name.seconds ? -1 : 1;
 	return strcmp(x->object.key, y->object.key);
 }
 
-int objects_filter(struct objects *objects, const struct pick *pick)
+int objects_filter(struct objects *objects, const struct upload_filter *filter)
 {
 	uint32_t count = objects->count, kept = 0;
 	struct candidate *list = calloc((size_t)count + 1, sizeof(*list));
@@ -229,18 +227,18 @@ int objects_filter(struct objects *objects, const struct pick *pick)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		list[i].object = objects->list[i];
-		list[i].named = object_name_parse(&list[i].name, list[i].object.key);
-		list[i].wanted = object_name_matches(list[i].object.key, pick);
+		list[i].has_name = object_name_parse(&list[i].name, list[i].object.key);
+		list[i].is_wanted = object_name_matches(list[i].object.key, filter);
 	}
 	if (candidates_span(list, count, &first, &last)) {
-		err = bounds_from_filter(&bounds, pick, first, last);
+		err = bounds_from_filter(&bounds, filter, first, last);
 		qsort(list, count, sizeof(*list), compare_process);
 		if (!err)
 			err = exclude_times(list, count, &bounds);
 	}
 	qsort(list, count, sizeof(*list), compare_time);
 	for (uint32_t i = 0; i < count; i++)
-		if (list[i].wanted && !err)
+		if (list[i].is_wanted && !err)
 			objects->list[kept++] = list[i].object;
 		else
 			free(list[i].object.key);

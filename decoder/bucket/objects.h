@@ -1,4 +1,4 @@
-/* The objects below a prefix, and which of them are worth fetching, as far as their names tell. */
+/* List of the objects in a bucket, filtered by their names before they are fetched. */
 #ifndef DECODER_BUCKET_OBJECTS_H
 #define DECODER_BUCKET_OBJECTS_H
 
@@ -9,30 +9,33 @@
 #include "decoder/bucket/listing.h"
 
 struct object {
-	char *key, *etag; /* see struct listed; one allocation, which is the key's */
+	char *key, *etag; /* see struct listing_entry; one allocation, freed through key */
 	uint64_t bytes;
 	int64_t modified;
-	bool frozen;
+	bool is_frozen;
 };
 
 struct objects {
 	struct object *list;
 	uint32_t count, room;
-	uint32_t listed; /* recordings that were met, kept or not */
 };
 
-/* Keep OBJECT if it is named as recordings are. Returns 0 or -ENOMEM. */
-int objects_add(struct objects *objects, const struct listed *object);
+/* Whether KEY, or a path, ends in the name of a recording: .jfr, .jfr.gz or .zip, not hidden. */
+bool object_key_is_recording(const char *key);
 
-/* Leave out what the names show not to be what PICK asks for: another group or machine, or a time that is
- * not in the period. A report is from the time between the end of its process's report before and its
- * own; as several processes may go by one name, ten minutes are allowed for, or more. Times of day and times before the end are
- * counted from the end of the last report that is of the group and machine; a positive offset leaves
- * all in. The rest is sorted by time.
- * Returns 0, -ENOMEM, or -EINVAL for a time of day that may be one of several days'. */
-int objects_filter(struct objects *objects, const struct pick *pick);
+/* Add OBJECT if its name is that of a recording. Returns 0 or -ENOMEM. */
+int objects_add(struct objects *objects, const struct listing_entry *object);
 
-/* "a, b, c and 4 more": some groups that are in the list, malloc'd; NULL without memory. */
+/* Remove objects that FILTER excludes by their names: another group or machine, or a time outside the period. Sort
+ * the others by time.
+ *
+ * A report covers the time from the end of its process's previous report to its own end. Several processes may have
+ * the same name, so at least ten minutes are added. Times of day and times before the end refer to the end of the
+ * last report of that group and machine. A positive offset excludes nothing.
+ * Returns 0, -ENOMEM, or -EINVAL if a time of day is ambiguous because the reports cover several days. */
+int objects_filter(struct objects *objects, const struct upload_filter *filter);
+
+/* Returns some of the groups, as "a, b, c and 4 more", malloc'd; NULL when out of memory. */
 char *objects_describe_groups(const struct objects *objects);
 
 void objects_free(struct objects *objects);

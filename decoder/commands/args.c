@@ -1,4 +1,4 @@
-/* The command line of the reading commands. */
+/* Command line of the commands that read recordings. */
 #include "decoder/commands/args.h"
 
 #include <errno.h>
@@ -22,29 +22,29 @@ const struct command_option args_metrics[] = {
 	{ "--cpu", NULL, "CPU time (the default where it was sampled)", ARG_METRIC, METRIC_CPU },
 	{ "--wall", NULL, "wall-clock time, whether threads ran or waited", ARG_METRIC,
 	  METRIC_WALL },
-	{ "--alloc", NULL, "native allocations; Java's where there are none", ARG_METRIC,
+	{ "--alloc", NULL, "native allocations; Java's if there are none", ARG_METRIC,
 	  METRIC_MALLOC },
 	{ "--nativemem", NULL, "the same as --alloc", ARG_METRIC, METRIC_MALLOC },
 	{ "--live", NULL, "native allocations that were not freed", ARG_METRIC, METRIC_LIVE },
-	{ "--leak", NULL, "those of them that are not too young (see --tail)", ARG_METRIC,
+	{ "--leak", NULL, "like --live, without recent ones (see --tail)", ARG_METRIC,
 	  METRICS + METRIC_LIVE },
-	{ "--retained", NULL, "with --live: what was held when the last file ended", ARG_FLAG,
+	{ "--retained", NULL, "with --live: count as leaks does, not by events", ARG_FLAG,
 	  AT(query.retained) },
 	{ "--objects", NULL, "allocations of Java objects", ARG_METRIC, METRIC_OBJECT },
 	{ "--live-objects", NULL, "Java objects that survived", ARG_METRIC, METRIC_LIVE_OBJECT },
 	{ "--lock", NULL, "waits for contended locks", ARG_METRIC, METRIC_LOCK },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  AT(query.weighted) },
-	{ "--tail", "SHARE", "the end of the time, which --leak leaves out (10%)", ARG_RATIO,
+	{ "--tail", "SHARE", "last part of the time, which --leak omits (10%)", ARG_RATIO,
 	  AT(query.tail) },
 	{ 0 },
 };
 
 const struct command_option args_base[] = {
 	{ "--base", "FILE...", "compare with these: what grew, what shrank", ARG_FILES, 0 },
-	{ "--base-from", "TIME", "its own --from; without --base, of the same files", ARG_TIME,
+	{ "--base-from", "TIME", "start of the base; without --base, of FILE", ARG_TIME,
 	  AT(base_from) },
-	{ "--base-to", "TIME", "likewise its --to", ARG_TIME, AT(base_to) },
+	{ "--base-to", "TIME", "end of the base", ARG_TIME, AT(base_to) },
 	{ 0 },
 };
 
@@ -68,7 +68,7 @@ const struct command_option args_filters[] = {
 const struct command_option args_period[] = {
 	{ "--from", "TIME", "02:10:00 (UTC), 30s (from the start), -30s (the end)", ARG_TIME,
 	  AT(query.from) },
-	{ "--to", "TIME", "up to such a time", ARG_TIME, AT(query.to) },
+	{ "--to", "TIME", "end, in the same forms", ARG_TIME, AT(query.to) },
 	{ 0 },
 };
 
@@ -79,36 +79,34 @@ const struct command_option args_sources[] = {
 	  AT(selection.host) },
 	{ "--tag", "REGEX", "only recordings with a tag KEY=VALUE that matches", ARG_REGEX,
 	  AT(selection.tag) },
-	{ "--label", "KEY=VALUE", "only what has that label: a tag, host, executable", ARG_LABEL,
-	  0 },
+	{ "--label", "KEY=VALUE", "only with that label: a tag, host, executable", ARG_LABEL, 0 },
 	{ "--group", "REGEX", "only uploads of a group that matches", ARG_REGEX,
-	  AT(selection.pick.group) },
+	  AT(selection.uploads.group) },
 	{ "--machine", "REGEX", "only uploads of an instance or task whose id matches", ARG_REGEX,
-	  AT(selection.pick.machine) },
+	  AT(selection.uploads.machine) },
 	{ 0 },
 };
 
 const struct command_option args_trace[] = {
-	{ "--trace", "ID", "only samples of that trace, as OpenTelemetry has it", ARG_TRACE, 0 },
+	{ "--trace", "ID", "only samples of that OpenTelemetry trace", ARG_TRACE, 0 },
 	{ 0 },
 };
 
 const struct command_option args_bucket[] = {
-	{ "--endpoint", "URL", "the store that s3:// is at (ASPROF_AGENT_S3_ENDPOINT)", ARG_STRING,
-	  AT(selection.reach.endpoint) },
+	{ "--endpoint", "URL", "the store for s3:// (ASPROF_AGENT_S3_ENDPOINT)", ARG_STRING,
+	  AT(selection.bucket.endpoint) },
 	{ "--region", "NAME", "its region (ASPROF_AGENT_S3_REGION)", ARG_STRING,
-	  AT(selection.reach.region) },
-	{ "--proxy", "URL", "the proxy on the way there (ASPROF_AGENT_S3_PROXY)", ARG_STRING,
-	  AT(selection.reach.proxy) },
-	{ "--cache", "SIZE", "the most that is kept of what was fetched (2g; 0: off)", ARG_SIZE,
-	  AT(selection.reach.cache_bytes) },
+	  AT(selection.bucket.region) },
+	{ "--proxy", "URL", "the proxy to the store (ASPROF_AGENT_S3_PROXY)", ARG_STRING,
+	  AT(selection.bucket.proxy) },
+	{ "--cache", "SIZE", "limit of the cache of fetched objects (2g; 0: off)", ARG_SIZE,
+	  AT(selection.bucket.cache_bytes) },
 	{ 0 },
 };
 
-#define RENAME_ROW                                                                                \
-	{                                                                                         \
-		"--rename-threads", "REGEX=NAME", "call all threads that match NAME", ARG_RENAME, \
-			0                                                                         \
+#define RENAME_ROW                                                                                 \
+	{                                                                                          \
+		"--rename-threads", "REGEX=NAME", "rename matching threads to NAME", ARG_RENAME, 0 \
 	}
 
 const struct command_option args_renames[] = { RENAME_ROW, { 0 } };
@@ -120,9 +118,8 @@ const struct command_option args_threads[] = {
 };
 
 const struct command_option args_names[] = {
-	{ "--lines", NULL, "split by line of the source, where it is known", ARG_FLAG,
-	  AT(query.lines) },
-	{ "--frames", "WHICH", "all, or script or native (all that say something)", ARG_FRAMES,
+	{ "--lines", NULL, "split by source line, if known", ARG_FLAG, AT(query.lines) },
+	{ "--frames", "WHICH", "all, script or native (default: no internal ones)", ARG_FRAMES,
 	  AT(query.frames) },
 	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(query.simple) },
 	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
@@ -131,14 +128,13 @@ const struct command_option args_names[] = {
 	{ 0 },
 };
 
-#define JOBS_ROW                                                                           \
-	{                                                                                  \
-		"--jobs", "N", "threads to read with (one for each processor)", ARG_COUNT, \
-			AT(query.jobs)                                                     \
+#define JOBS_ROW                                                                               \
+	{                                                                                      \
+		"--jobs", "N", "reader threads (one per processor)", ARG_COUNT, AT(query.jobs) \
 	}
-#define ZIP_ROW                                                                         \
-	{                                                                               \
-		"--zip", NULL, "ignored: a zip is known by its content", ARG_IGNORED, 0 \
+#define ZIP_ROW                                                                          \
+	{                                                                                \
+		"--zip", NULL, "ignored: zips are recognized by content", ARG_IGNORED, 0 \
 	}
 
 const struct command_option args_reading[] = { JOBS_ROW, ZIP_ROW, { 0 } };
@@ -147,7 +143,7 @@ const struct command_option args_zip[] = { ZIP_ROW, { 0 } };
 static int args_reject_value(const struct args *args, const struct command_option *row,
 			     const char *value, const char *accepts)
 {
-	say("%s: %s %s: takes %s", args->command, row->name, value, accepts);
+	message_print("%s: %s %s: takes %s", args->command, row->name, value, accepts);
 	return COMMAND_USAGE;
 }
 
@@ -158,12 +154,12 @@ static int args_parse_regex(const struct args *args, const struct command_option
 	int err;
 
 	if (!args_regex_is_bounded(value))
-		return args_reject_value(args, row, "...", "an expression that repeats less");
+		return args_reject_value(args, row, "...", "an expression with fewer repetitions");
 	err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
 	if (!err)
 		return COMMAND_OK;
 	regerror(err, regex, problem, sizeof(problem));
-	say("%s: %s %s: %s", args->command, row->name, value, problem);
+	message_print("%s: %s %s: %s", args->command, row->name, value, problem);
 	return COMMAND_USAGE;
 }
 
@@ -226,7 +222,7 @@ static int args_parse_frames(struct args *args, const struct command_option *row
 	return args_reject_value(args, row, value, "all, script or native");
 }
 
-/* The id as it is, or a whole W3C traceparent: version, trace, span and flags. */
+/* Accept a trace ID, or a W3C traceparent: version, trace, span and flags. */
 static int args_parse_trace(struct args *args, const struct command_option *row, const char *value)
 {
 	size_t length = strlen(value), count = 0;
@@ -262,7 +258,7 @@ static int args_set_value(struct args *args, const struct command_option *row, c
 		*(bool *)place = false;
 		break;
 	case ARG_METRIC:
-		/* --live is --leak without its tail. */
+		/* --leak is --live with a tail. */
 		if (row->offset % METRICS == METRIC_LIVE)
 			args->query.leak = row->offset != METRIC_LIVE;
 		args->metric = (enum metric)(row->offset % METRICS);
@@ -319,7 +315,7 @@ static int args_set_value(struct args *args, const struct command_option *row, c
 	return COMMAND_OK;
 }
 
-/* The row of the switch WORD in one table, up to a "=" in it. */
+/* Returns TABLE's row for the switch WORD, which may contain "=VALUE". */
 static const struct command_option *find_switch_in_table(const struct command_option *row,
 							 const char *word, char **value)
 {
@@ -351,7 +347,7 @@ static const struct command_option *find_switch(const struct command_option *con
 	return row;
 }
 
-/* WORD is no switch of this command; perhaps it is one of others. */
+/* Reject WORD, which may be a switch of other commands. */
 static int args_reject_switch(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
@@ -362,9 +358,9 @@ static int args_reject_switch(const struct args *args, const char *word)
 	const struct command_option *row = find_switch(shared, word, &value);
 
 	if (row)
-		say("%s: %s means nothing here", args->command, row->name);
+		message_print("%s: %s does not apply here", args->command, row->name);
 	else
-		say("%s: no switch '%s'", args->command, word);
+		message_print("%s: no switch '%s'", args->command, word);
 	return COMMAND_USAGE;
 }
 
@@ -380,33 +376,47 @@ static int args_parse_switch(struct args *args, char **argv, int argc, int *at,
 	if (row->argument && !value && *at + 1 < argc)
 		value = argv[++*at];
 	if (!row->argument != !value) {
-		say("%s: %s takes %s", args->command, row->name,
-		    row->argument ? row->argument : "nothing");
+		message_print("%s: %s takes %s", args->command, row->name,
+			      row->argument ? row->argument : "nothing");
 		return COMMAND_USAGE;
 	}
 	status = args_set_value(args, row, value);
-	/* `NEW --base OLD1 OLD2`: all that follow, where the other side is given already. */
+	/* After FILE, --base takes all following words: `NEW --base OLD1 OLD2`. */
 	while (status == COMMAND_OK && row->kind == ARG_FILES && args->file_count &&
 	       *at + 1 < argc && argv[*at + 1][0] != '-')
 		args->base[args->base_count++] = argv[++*at];
 	return status;
 }
 
-/* The patterns' memory stays the selection's. */
+/* Set the selection of the base. Its patterns are those of args->selection, which frees them. */
 static void args_set_base(struct args *args)
 {
 	args->base_selection = args->selection;
 	if (!args->base_from.kind && !args->base_to.kind)
 		return;
-	args->base_selection.pick.from = args->base_from;
-	args->base_selection.pick.to = args->base_to;
+	args->base_selection.uploads.from = args->base_from;
+	args->base_selection.uploads.to = args->base_to;
 	if (args->base_count)
 		return;
 	memcpy(args->base, args->files, (size_t)args->file_count * sizeof(*args->base));
 	args->base_count = args->file_count;
 }
 
-/* Debug files are read in a child process, by which streams must not have been used up. */
+/* --retained applies to --live only. */
+static int args_set_retained(struct args *args)
+{
+	if (!args->query.retained)
+		return COMMAND_OK;
+	if (args->metric == METRIC_ANY)
+		args->metric = METRIC_LIVE;
+	if (args->metric == METRIC_LIVE && !args->query.leak)
+		return COMMAND_OK;
+	message_print("%s: --retained requires --live", args->command);
+	return COMMAND_USAGE;
+}
+
+/* Start the child process for debug files, and open the symbolizer. Streams are copied first, as each child
+ * reads them. */
 static int args_open_symbolizer(struct args *args)
 {
 	int err;
@@ -423,14 +433,15 @@ static int args_open_symbolizer(struct args *args)
 	return err;
 }
 
-/* The labels may be of samples: those of the recordings alone decide nothing then. */
+/* Move labels to the query if the command filters samples: then a recording's labels alone do not decide. */
 static int args_set_labels(struct args *args, const struct command_option *const *tables)
 {
 	while (*tables && *tables != args_trace)
 		tables++;
 	if (!*tables || args->query.retained) {
 		if (args->query.trace)
-			say("%s: --trace and --retained do not go together", args->command);
+			message_print("%s: --trace and --retained exclude each other",
+				      args->command);
 		return args->query.trace ? COMMAND_USAGE : COMMAND_OK;
 	}
 	memcpy(args->query.labels, args->selection.labels, sizeof(args->query.labels));
@@ -447,7 +458,7 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 	args->files = calloc((size_t)argc + 1, sizeof(*args->files));
 	args->base = calloc((size_t)argc + 1, sizeof(*args->base));
 	if (!args->files || !args->base) {
-		say("out of memory");
+		message_print("out of memory");
 		return COMMAND_FAILED;
 	}
 	for (int i = 1; i < argc && status == COMMAND_OK; i++) {
@@ -460,19 +471,26 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		else
 			status = args_parse_switch(args, argv, argc, &i, tables);
 	}
-	args->selection.pick.from = args->query.from;
-	args->selection.pick.to = args->query.to;
+	args->selection.uploads.from = args->query.from;
+	args->selection.uploads.to = args->query.to;
 	if (status == COMMAND_OK)
 		status = args_set_labels(args, tables);
+	if (status == COMMAND_OK)
+		status = args_set_retained(args);
 	args_set_base(args);
 	if (status == COMMAND_OK && !args->file_count) {
-		say("%s: no file given", args->command);
+		message_print("%s: no file given", args->command);
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK && (args->symbols_count || args->debuginfod) &&
 	    args_open_symbolizer(args))
 		status = COMMAND_FAILED;
 	return status;
+}
+
+uint32_t args_limit(const struct args *args, uint32_t count)
+{
+	return args->limit && args->limit < count ? args->limit : count;
 }
 
 static void pattern_free(struct pattern *pattern)
@@ -489,8 +507,8 @@ void args_free(struct args *args)
 	pattern_free(&args->selection.process);
 	pattern_free(&args->selection.host);
 	pattern_free(&args->selection.tag);
-	pattern_free(&args->selection.pick.group);
-	pattern_free(&args->selection.pick.machine);
+	pattern_free(&args->selection.uploads.group);
+	pattern_free(&args->selection.uploads.machine);
 	while (args->query.rename_count)
 		regfree(&args->query.renames[--args->query.rename_count].regex);
 	symbolizer_close(args->symbolizer);

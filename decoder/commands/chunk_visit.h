@@ -1,4 +1,4 @@
-/* One chunk after another, in the order of the files: for commands that print events one by one. */
+/* Visits the chunks of recordings, in the order of the files, for commands that print single events. */
 #ifndef DECODER_COMMANDS_CHUNK_VISIT_H
 #define DECODER_COMMANDS_CHUNK_VISIT_H
 
@@ -7,37 +7,37 @@
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/resolve.h"
 
-/* What of a chunk is wanted. */
-struct wants {
+/* Filter of a chunk's events. */
+struct chunk_filter {
 	const struct args *args;
 	struct period period;
-	int64_t from, to;      /* the same in the chunk's ticks */
-	bool by_name;          /* threads or frames are chosen */
-	bool filters_contexts; /* labels or a trace are */
+	int64_t from, to;      /* period in the chunk's ticks */
+	bool filters_names;    /* filters threads or frames */
+	bool filters_contexts; /* filters labels or a trace */
 
-	/* The chunk, and its names once they are asked for. */
+	/* The current chunk, and its names once they are needed. */
 	struct jfr_chunk *chunk;
 	const struct feed_chunk *of;
-	bool open;
+	bool has_names;
 	struct profile profile;
 	struct resolve resolve;
 	struct filter filter;
 };
 
-/* Call EACH for every chunk that can be read; a negative return ends it. The settings of FROM are
- * those at the chunk's start. Returns COMMAND_OK, or COMMAND_FAILED after a line on stderr. */
+/* Call EACH for every readable chunk; a negative result ends the visit. FROM has the settings at the chunk's start.
+ * Returns COMMAND_OK, or COMMAND_FAILED after a message. */
 int chunk_visit_all(const struct args *args,
 		    int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
-				struct wants *wants),
+				struct chunk_filter *filter),
 		    void *arg);
 
-/* Whether EVENT passes the filters. */
-bool chunk_filter_accepts_event(struct wants *wants, const struct jfr_event *event);
+/* Whether EVENT passes the filter. */
+bool chunk_filter_accepts_event(struct chunk_filter *filter, const struct jfr_event *event);
 
-/* Whether something at TICKS does of which neither thread nor stack nor context is told. */
-bool chunk_filter_accepts_time(struct wants *wants, int64_t ticks);
+/* Whether an event at TICKS without thread, stack and context passes the filter. */
+bool chunk_filter_accepts_time(struct chunk_filter *filter, int64_t ticks);
 
-/* What EVENT's thread was working on, as lines of "key=value"; "": nothing. Valid until the end of the reading. */
-const char *chunk_filter_context(struct wants *wants, const struct jfr_event *event);
+/* Returns the context of EVENT's thread, as lines of "key=value", or "". Valid until the end of the visit. */
+const char *chunk_filter_context(struct chunk_filter *filter, const struct jfr_event *event);
 
 #endif

@@ -1,4 +1,4 @@
-/* collapsed: folded stacks, one a line, as async-profiler's converter writes them. */
+/* collapsed: folded stacks, one per line, in the format of async-profiler's converter. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
@@ -28,7 +28,7 @@ static const char *const suffixes[] = {
 	[JFR_FRAME_C1] = "_[1]",          [JFR_FRAME_TYPES - 1] = "",
 };
 
-/* Depth first, with the line so far in LINE. */
+/* Print all nodes depth first. LINE holds the path to the current node. */
 static int collapsed_print_nodes(FILE *out, const struct tree *tree, const struct profile *profile,
 				 struct buf *line)
 {
@@ -74,7 +74,7 @@ static int collapsed_print(const struct args *args, struct profile *profile)
 		tree_sort(&tree, profile);
 		err = output_open(&output, args->output);
 	} else {
-		say("out of memory");
+		message_print("out of memory");
 	}
 	if (!err) {
 		err = collapsed_print_nodes(output.file, &tree, profile, &line);
@@ -91,7 +91,7 @@ int cmd_collapsed(int argc, char **argv)
 	struct profile profile = PROFILE_INIT;
 	int status;
 
-	args.query.weighted = false; /* as the converter counts */
+	args.query.weighted = false; /* as in async-profiler's converter */
 	status = args_parse(&args, argc, argv, collapsed_options);
 	if (status == COMMAND_OK) {
 		status = command_read_profile(&profile, &args, metric_mask(args.metric));

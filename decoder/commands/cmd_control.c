@@ -1,4 +1,4 @@
-/* status, start, stop, flush, set: questions and orders to a running process. */
+/* status, start, stop, flush, set: requests to a running process. */
 #include "decoder/commands/commands.h"
 #include "decoder/live/live_request.h"
 #include "decoder/output/message.h"
@@ -9,19 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "profile/basics/text.h"
 
-static const struct command_option status_own[] = {
-	{ "--json", NULL, "as the process says it", 0, 0 },
+static const struct command_option status_switches[] = {
+	{ "--json", NULL, "print JSON", 0, 0 },
 	{ 0 },
 };
 
-/* Those that session_live.c lets be changed, with values as in the environment. */
+/* Options that session_live.c accepts, with values as in the environment. */
 static const struct command_option set_switches[] = {
 	{ "CPU_INTERVAL=", NULL, "CPU time between samples of a thread (10ms, off)", 0, 0 },
 	{ "WALL_INTERVAL=", NULL, "wall time between them (1s, off)", 0, 0 },
 	{ "NATIVE_MEM=", NULL, "bytes allocated between samples (512k, off)", 0, 0 },
-	{ "STALLS=", NULL, "turns of event loops that are longer are told (10ms, off)", 0, 0 },
+	{ "STALLS=", NULL, "report longer iterations of event loops (10ms, off)", 0, 0 },
 	{ "REPORTING_INTERVAL=", NULL, "time between reports (30s)", 0, 0 },
 	{ "PROFILING_GROUP=", NULL, "the group in uploaded names", 0, 0 },
 	{ "TAGS=", NULL, "key=value,... in reports", 0, 0 },
@@ -29,26 +29,20 @@ static const struct command_option set_switches[] = {
 	{ 0 },
 };
 
-static const struct command_option nothing[] = {
-	{ 0 },
-};
-
-const struct command_option *const status_options[] = { status_own, NULL };
-const struct command_option *const order_options[] = { nothing, NULL };
+const struct command_option *const status_options[] = { status_switches, NULL };
 const struct command_option *const set_options[] = { set_switches, NULL };
 
-/* Reports of a large program may take a while. */
-#define ORDER_WAIT_NS 60000000000u
+/* Extra time for reports of a large program. */
+#define CONTROL_WAIT_NS 60000000000u
 
-bool command_pid(const char *text, pid_t *pid)
+bool command_parse_pid(const char *text, pid_t *pid)
 {
 	char *end;
 	long number = text ? strtol(text, &end, 10) : 0;
 
 	if (!text || *end || number <= 0 || number > 1 << 22) {
-		say(text ? "'%s' is not the number of a process"
-			 : "which process? Give its number%s",
-		    text ? text : "");
+		message_print(text ? "'%s' is not a process ID" : "no process ID given%s",
+			      text ? text : "");
 		return false;
 	}
 	*pid = (pid_t)number;
@@ -57,86 +51,93 @@ bool command_pid(const char *text, pid_t *pid)
 
 /* ---- status ---- */
 
-static void print_value(const cJSON *item)
+#define NAME_SIZE 128
+
+static void print_value(const char *name, const cJSON *item)
 {
-	bool is_time = item->string && strlen(item->string) > 3 &&
-		       !strcmp(item->string + strlen(item->string) - 3, "_ms");
-	char text[64];
+	char time[TEXT_NUMBER];
 
 	if (cJSON_IsString(item)) {
-		for (const char *p = item->valuestring; *p; p++)
-			putchar((unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p);
-		putchar('\n');
-	} else if (cJSON_IsNumber(item) && is_time && item->valuedouble > 0) {
-		time_t seconds = (time_t)(item->valuedouble / 1000);
-		struct tm tm;
-
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", localtime_r(&seconds, &tm));
-		puts(text);
+		print_clean("%-36s %s\n", name, item->valuestring);
+	} else if (cJSON_IsNumber(item) && text_has_suffix(name, "_ms") && item->valuedouble > 0) {
+		print_clean("%-36s %s\n", name,
+			    text_local_time(time, item->valuedouble, "%Y-%m-%d %H:%M:%S"));
 	} else if (cJSON_IsNumber(item)) {
-		printf("%.0f\n", item->valuedouble);
+		print_clean("%-36s %.17g\n", name, item->valuedouble);
 	} else {
-		puts(cJSON_IsTrue(item) ? "yes" : cJSON_IsFalse(item) ? "no" : "off");
+		print_clean("%-36s %s\n", name,
+			    cJSON_IsTrue(item)    ? "yes"
+			    : cJSON_IsFalse(item) ? "no"
+						  : "off");
 	}
 }
 
-static void print_object(const cJSON *object, const char *before)
+static void print_object(const cJSON *object, const char *prefix);
+
+/* Print each object of LIST, named by its "name". */
+static void print_list(const cJSON *list, const char *prefix, const char *key)
 {
-	const cJSON *item, *each;
-	char name[128];
+	const cJSON *each;
+	char name[NAME_SIZE];
+
+	cJSON_ArrayForEach(each, list)
+	{
+		const cJSON *called = cJSON_GetObjectItemCaseSensitive(each, "name");
+
+		snprintf(name, sizeof(name), "%s%s.", prefix,
+			 cJSON_IsString(called) ? called->valuestring : key);
+		print_object(each, name);
+	}
+}
+
+static void print_object(const cJSON *object, const char *prefix)
+{
+	const cJSON *item;
+	char name[NAME_SIZE];
 
 	cJSON_ArrayForEach(item, object)
 	{
-		snprintf(name, sizeof(name), "%s%s", before, item->string ? item->string : "");
-		if (cJSON_IsObject(item)) {
-			strncat(name, ".", sizeof(name) - strlen(name) - 1);
-			print_object(item, name);
-		} else if (cJSON_IsArray(item)) {
-			cJSON_ArrayForEach(each, item)
-			{
-				const cJSON *called =
-					cJSON_GetObjectItemCaseSensitive(each, "name");
+		const char *key = item->string ? item->string : "";
 
-				snprintf(name, sizeof(name), "%s%s.", before,
-					 cJSON_IsString(called) ? called->valuestring
-								: item->string);
-				print_object(each, name);
-			}
-		} else {
-			printf("%-36s ", name);
-			print_value(item);
-		}
+		snprintf(name, sizeof(name), "%s%s%s", prefix, key,
+			 cJSON_IsObject(item) ? "." : "");
+		if (cJSON_IsObject(item))
+			print_object(item, name);
+		else if (cJSON_IsArray(item))
+			print_list(item, prefix, key);
+		else
+			print_value(name, item);
 	}
 }
 
 int cmd_status(int argc, char **argv)
 {
-	struct buf answer = BUF_INIT(1u << 20);
+	struct buf answer = BUF_INIT(LIVE_STATUS_MAX);
 	bool json = false;
 	const char *which = NULL;
+	struct live_request request = { .method = "GET", .path = "/status", .body = "" };
 	cJSON *status;
-	pid_t pid;
 	int err;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json")) {
 			json = true;
 		} else if (which || argv[i][0] == '-') {
-			say("status: '%s' is too much", argv[i]);
+			message_print("status: unexpected argument '%s'", argv[i]);
 			return COMMAND_USAGE;
 		} else {
 			which = argv[i];
 		}
 	}
-	if (!command_pid(which, &pid))
+	if (!command_parse_pid(which, &request.pid))
 		return COMMAND_USAGE;
-	err = live_request_send(pid, "GET", "/status", "", 0, &answer, false);
+	err = live_request_send(&request, &answer);
 	status = err ? NULL : cJSON_ParseWithLength((char *)answer.data, answer.length);
 	if (!err && !status) {
-		say("process %d: its answer is no JSON", pid);
+		message_print("process %d: the answer is not JSON", request.pid);
 		err = -EPROTO;
 	} else if (!err && json) {
-		fwrite(answer.data, 1, answer.length, stdout);
+		print_clean_lines(answer.data, answer.length);
 	} else if (!err) {
 		print_object(status, "");
 	}
@@ -145,41 +146,30 @@ int cmd_status(int argc, char **argv)
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
-/* ---- Orders ---- */
+/* ---- start, stop, flush, set ---- */
 
-static int cmd_control(int argc, char **argv, const char *path)
+int cmd_control(int argc, char **argv)
 {
 	struct buf answer = BUF_INIT(1u << 20);
-	pid_t pid;
+	char path[32];
+	struct live_request request = {
+		.method = "POST", .path = path, .body = "", .wait_ns = CONTROL_WAIT_NS
+	};
 	int err;
 
 	if (argc > 2) {
-		say("%s takes the number of a process alone", argv[0]);
+		message_print("%s takes one process ID only", argv[0]);
 		return COMMAND_USAGE;
 	}
-	if (!command_pid(argv[1], &pid))
+	if (!command_parse_pid(argv[1], &request.pid))
 		return COMMAND_USAGE;
-	err = live_request_send(pid, "POST", path, "", ORDER_WAIT_NS, &answer, false);
+	snprintf(path, sizeof(path), "/%s", argv[0]);
+	err = live_request_send(&request, &answer);
 	buf_free(&answer);
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
-int cmd_start(int argc, char **argv)
-{
-	return cmd_control(argc, argv, "/start");
-}
-
-int cmd_stop(int argc, char **argv)
-{
-	return cmd_control(argc, argv, "/stop");
-}
-
-int cmd_flush(int argc, char **argv)
-{
-	return cmd_control(argc, argv, "/flush");
-}
-
-/* TEXT as a form has it. */
+/* Append TEXT, percent-encoded for a form. */
 static int body_append_escaped(struct buf *body, const char *text, size_t length)
 {
 	int err = 0;
@@ -199,20 +189,22 @@ static int body_append_escaped(struct buf *body, const char *text, size_t length
 int cmd_set(int argc, char **argv)
 {
 	struct buf body = BUF_INIT(65536), answer = BUF_INIT(1u << 20);
-	pid_t pid;
+	struct live_request request = { .method = "POST",
+					.path = "/options",
+					.wait_ns = CONTROL_WAIT_NS };
 	int err = 0;
 
-	if (!command_pid(argv[1], &pid))
+	if (!command_parse_pid(argv[1], &request.pid))
 		return COMMAND_USAGE;
 	if (argc < 3) {
-		say("set what? Give KEY=VALUE, as CPU_INTERVAL=10ms");
+		message_print("no setting given; set KEY=VALUE, like CPU_INTERVAL=10ms");
 		return COMMAND_USAGE;
 	}
 	for (int i = 2; i < argc && !err; i++) {
 		const char *equals = strchr(argv[i], '=');
 
 		if (!equals) {
-			say("'%s' is not KEY=VALUE", argv[i]);
+			message_print("'%s' is not KEY=VALUE", argv[i]);
 			buf_free(&body);
 			return COMMAND_USAGE;
 		}
@@ -224,11 +216,13 @@ int cmd_set(int argc, char **argv)
 		if (!err)
 			err = buf_append_string(&body, "&");
 	}
-	if (err)
-		say("the settings are too long");
-	else
-		err = live_request_send(pid, "POST", "/options", buf_string(&body), ORDER_WAIT_NS,
-					&answer, false);
+	request.body = err ? NULL : buf_string(&body);
+	if (!request.body) {
+		message_print("the settings are too long");
+		err = -E2BIG;
+	} else {
+		err = live_request_send(&request, &answer);
+	}
 	buf_free(&body);
 	buf_free(&answer);
 	return err ? COMMAND_FAILED : COMMAND_OK;

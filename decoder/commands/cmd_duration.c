@@ -1,4 +1,4 @@
-/* duration: seconds recorded. */
+/* duration: number of seconds recorded. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/chunk_visit.h"
 #include "decoder/commands/empty_result.h"
@@ -10,29 +10,29 @@ const struct command_option *const duration_options[] = {
 	args_period, args_sources, args_bucket, args_zip, NULL,
 };
 
-struct seconds {
+struct recorded_time {
 	uint64_t ns;
 	bool any;
 };
 
 static int duration_add_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
-			      struct wants *wants)
+			      struct chunk_filter *filter)
 {
 	struct profile span = PROFILE_INIT;
-	struct seconds *sum = arg;
+	struct recorded_time *sum = arg;
 
 	(void)from;
-	period_add_chunk(&wants->period, &span, &chunk->header);
+	period_add_chunk(&filter->period, &span, &chunk->header);
 	if (span.start_ns > span.end_ns)
 		return 0;
 	sum->any = true;
-	sum->ns += (uint64_t)(wants->args->query.from.kind || wants->args->query.to.kind
+	sum->ns += (uint64_t)(filter->args->query.from.kind || filter->args->query.to.kind
 				      ? span.end_ns - span.start_ns
 				      : chunk->header.duration_ns);
 	return 0;
 }
 
-/* The shortest decimal fraction that reads back as NUMBER. */
+/* Print the shortest decimal fraction that is parsed as NUMBER. */
 static void print_shortest(double number)
 {
 	char text[64];
@@ -48,7 +48,7 @@ static void print_shortest(double number)
 int cmd_duration(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct seconds sum = { 0 };
+	struct recorded_time sum = { 0 };
 	int status = args_parse(&args, argc, argv, duration_options);
 
 	if (status == COMMAND_OK) {

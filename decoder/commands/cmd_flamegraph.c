@@ -1,15 +1,16 @@
-/* flamegraph: one HTML page that needs nothing else. */
+/* flamegraph: a self-contained HTML page. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
-#include "decoder/output/output.h"
 #include "decoder/output/message.h"
+#include "decoder/output/output.h"
 #include "profile/aggregate/profile.h"
 #include "profile/aggregate/tree.h"
 #include "profile/flamegraph/flamegraph_write.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
@@ -17,7 +18,7 @@ static const struct command_option own_options[] = {
 	{ "--reverse", NULL, "start with the innermost frames", ARG_FLAG,
 	  offsetof(struct args, reverse) },
 	{ "--title", "TEXT", "the page's title", ARG_STRING, offsetof(struct args, title) },
-	{ "--min", "SHARE", "leave out frames below this share of the whole (0)", ARG_RATIO,
+	{ "--min", "SHARE", "omit frames below this share of the whole (0)", ARG_RATIO,
 	  offsetof(struct args, min_share) },
 	{ 0 },
 };
@@ -35,7 +36,7 @@ struct page {
 	bool by_total;
 };
 
-/* The threads are always in the page, as its outermost frames: it can leave them out itself. */
+/* Threads are always the outermost frames: the page itself can hide them. */
 static int page_fill_tree(struct page *page)
 {
 	int err = tree_add(&page->tree, &page->profile, page->metric, page->by_total, true);
@@ -56,7 +57,7 @@ static int page_print(struct page *page)
 				    .by_total = page->by_total,
 				    .threads = args->query.threads,
 				    .reverse = args->reverse,
-				    .base = args->base_count,
+				    .base = args->base_count ? &page->base : NULL,
 				    .min_share = args->min_share,
 				    .title = args->title };
 	struct output output;
@@ -68,14 +69,14 @@ static int page_print(struct page *page)
 	if (!graph.title)
 		graph.title = title;
 	if (page_fill_tree(page)) {
-		say("out of memory");
+		message_print("out of memory");
 		return COMMAND_FAILED;
 	}
 	if (output_open(&output, args->output))
 		return COMMAND_FAILED;
 	err = flamegraph_write(output.file, &graph);
 	if (err)
-		say("out of memory");
+		message_print("out of memory");
 	return output_close(&output) || err ? COMMAND_FAILED : COMMAND_OK;
 }
 
@@ -86,6 +87,12 @@ int cmd_flamegraph(int argc, char **argv)
 	int status;
 
 	status = args_parse(&args, argc, argv, flamegraph_options);
+	if (status == COMMAND_OK && !args.output && isatty(STDOUT_FILENO)) {
+		message_print(
+			"flamegraph: standard output is a terminal; write the page to a file: -o "
+			"flame.html");
+		status = COMMAND_USAGE;
+	}
 	if (status == COMMAND_OK) {
 		status = command_read_profile(&page.profile, &args, metric_mask(args.metric));
 		page.metric = profile_choose_metric(&page.profile, args.metric);

@@ -1,10 +1,11 @@
-/* leaks: what was allocated and not freed over all the files, by stack. */
+/* leaks: memory that was not freed by the end of all files, by stack. heap_visit_held() decides what counts. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/heap.h"
 #include "profile/basics/names.h"
+#include "profile/basics/array.h"
 #include "profile/basics/text.h"
 
 #include <stdlib.h>
@@ -18,11 +19,11 @@ static const struct command_option own_options[] = {
 	{ "-n", "N", "stacks to show (10; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--stack-depth", "N", "frames to show of each (12; 0: all)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--min-age", "TIME", "only what is older than that, such as 30s", ARG_DURATION,
+	{ "--min-age", "TIME", "only older allocations, such as 30s", ARG_DURATION,
 	  offsetof(struct args, min_ns) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  offsetof(struct args, query.weighted) },
-	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	{ "--full-names", NULL, "names in full length", ARG_FLAG,
 	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
@@ -35,28 +36,23 @@ const struct command_option *const leaks_options[] = {
 
 struct leak {
 	uint32_t stack;
-	double count, bytes, before; /* before: bytes at the first look, for the growth */
-	double young;                /* bytes of single allocations of the later half of the time */
-	int64_t oldest_ns;
+	double count, bytes, growth; /* growth: bytes per nanosecond */
+	int64_t oldest_ns, growth_ns;
 };
 
 struct leaks {
 	const struct args *args;
 	const struct heap *heap;
-	struct leak *list; /* by stack until sorted */
+	struct leak *list; /* indexed by stack until it is sorted */
 	uint32_t count, room;
-	int64_t first_ns, last_ns; /* the looks that are compared */
 	double bytes, allocations;
-	bool stated; /* from the engine's own statements, not from single events */
+	uint8_t *seen; /* by process number */
+	uint32_t seen_room, processes;
+	uint32_t from_engine; /* processes whose engine wrote snapshots */
 	bool out_of_memory;
 };
 
-static double scale_of(const struct leaks *l, const struct allocation *a)
-{
-	return l->args->query.weighted ? (double)a->scale : 1;
-}
-
-/* Room for all stacks that there are. */
+/* Grow the list to all known stacks. */
 static int leaks_grow_list(struct leaks *l)
 {
 	uint32_t room = l->heap->profile.stacks.count + 1;
@@ -72,62 +68,45 @@ static int leaks_grow_list(struct leaks *l)
 	return 0;
 }
 
-static int64_t leaks_count_process(const struct heap *h)
+static void leaks_count_process(struct leaks *l, uint32_t process)
 {
-	if (h->last_ns < h->first_ns) /* nothing was read */
-		return h->first_ns;
-	return h->first_ns + (h->last_ns - h->first_ns) / 2;
+	uint8_t *seen = array_reserve(l->seen, &l->seen_room, process, sizeof(*seen));
+
+	l->out_of_memory |= !seen;
+	if (!seen)
+		return;
+	l->seen = seen;
+	l->processes += !seen[process];
+	l->from_engine += !seen[process] && heap_process_has_snapshot(l->heap, process);
+	seen[process] = 1;
 }
 
-/* The living allocations of one part of the addresses. */
-static void report_add_file(void *arg)
+static void leaks_add_held(void *arg, const struct held *held)
 {
 	struct leaks *l = arg;
-	const struct heap *h = l->heap;
+	struct leak *leak = &l->list[held->stack];
 
-	if (leaks_grow_list(l))
+	if (held->age_ns < (int64_t)l->args->min_ns)
 		return;
-	for (uint32_t i = 0; i < h->capacity; i++) {
-		const struct allocation *a = &h->table[i];
-		struct leak *leak = &l->list[a->stack];
-		double scale = scale_of(l, a);
-
-		if (!a->address || (uint64_t)(h->last_ns - a->birth_ns) < l->args->min_ns)
-			continue;
-		if (leak->count == 0 || a->birth_ns < leak->oldest_ns)
-			leak->oldest_ns = a->birth_ns;
-		leak->count += scale;
-		leak->bytes += scale * (double)a->size;
-		if (a->birth_ns >= leaks_count_process(h))
-			leak->young += scale * (double)a->size;
-	}
+	leak->count += held->count;
+	leak->bytes += held->bytes;
+	if (held->growth_ns > 0)
+		leak->growth += held->grown / (double)held->growth_ns;
+	if (held->growth_ns > leak->growth_ns)
+		leak->growth_ns = held->growth_ns;
+	if (held->count <= 0)
+		return;
+	leaks_count_process(l, held->process);
+	if (held->age_ns > leak->oldest_ns)
+		leak->oldest_ns = held->age_ns;
 }
 
-/* What the engine stated last, in place of the single allocations. */
-static void take_statements(struct leaks *l)
+static void leaks_add_part(void *arg)
 {
-	const struct heap *h = l->heap;
+	struct leaks *l = arg;
 
-	l->stated = true;
-	l->first_ns = h->first[0].time_ns;
-	l->last_ns = INT64_MIN;
-	for (uint32_t i = 0; i < l->room; i++)
-		l->list[i].count = l->list[i].bytes = 0;
-	for (uint32_t i = 0; i < h->last_count; i++) {
-		const struct retained *r = &h->last[i];
-		struct leak *leak = &l->list[r->stack];
-
-		if (r->time_ns > l->last_ns)
-			l->last_ns = r->time_ns;
-		if (r->time_ns - r->oldest_ns < (int64_t)l->args->min_ns)
-			continue;
-		if (leak->count == 0 || r->oldest_ns < leak->oldest_ns)
-			leak->oldest_ns = r->oldest_ns;
-		leak->count += r->count;
-		leak->bytes += r->bytes;
-	}
-	for (uint32_t i = 0; i < h->first_count; i++)
-		l->list[h->first[i].stack].before += h->first[i].bytes;
+	if (!leaks_grow_list(l))
+		heap_visit_held(l->heap, leaks_add_held, l);
 }
 
 static int compare_leak_bytes(const void *a, const void *b)
@@ -139,45 +118,7 @@ static int compare_leak_bytes(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* The engine states what is retained since its start, by all threads: what a thread or what a later
- * time has left is told by single events alone. */
-static bool states(const struct leaks *l)
-{
-	return l->heap->last_count && !l->args->query.thread.set && !l->args->query.from.kind;
-}
-
-static int leaks_sort(struct leaks *l)
-{
-	const struct heap *h = l->heap;
-
-	if (leaks_grow_list(l) || l->out_of_memory) /* then some are missing */
-		return -1;
-	l->last_ns = h->last_ns;
-	if (states(l))
-		take_statements(l);
-	/* One look only: what was born in the later half of the time seen is the growth. */
-	if (!states(l) || l->first_ns >= l->last_ns) {
-		l->first_ns = leaks_count_process(h);
-		for (uint32_t i = 0; i < l->room; i++)
-			l->list[i].before = l->list[i].bytes - l->list[i].young;
-	}
-	qsort(l->list, l->room, sizeof(*l->list), compare_leak_bytes);
-	for (l->count = 0; l->count < l->room && l->list[l->count].count > 0; l->count++) {
-		l->bytes += l->list[l->count].bytes;
-		l->allocations += l->list[l->count].count;
-	}
-	return 0;
-}
-
-/* Bytes an hour; 0 where too little time was seen to tell. */
-static double growth(const struct leaks *l, const struct leak *leak)
-{
-	double ns = (double)(l->last_ns - l->first_ns);
-
-	return ns > 0 ? (leak->bytes - leak->before) / ns * HOUR_NS : 0;
-}
-
-/* The allocator and the profiler's hook around it say nothing. */
+/* Returns 1 if the innermost frame is the profiler's allocator hook, which is not shown. */
 static uint32_t count_allocator_frames(const struct profile *p, const uint32_t *frames,
 				       uint32_t depth)
 {
@@ -190,6 +131,74 @@ static uint32_t count_allocator_frames(const struct profile *p, const uint32_t *
 		if (strlen(name) >= strlen(ends[i]) &&
 		    !strcmp(name + strlen(name) - strlen(ends[i]), ends[i]))
 			return 1;
+	}
+	return 0;
+}
+
+/* Returns the number in KEYS of STACK's function names, as they are shown; 0 when out of memory. Stacks that differ in
+ * compilation type or library have the same number. */
+static uint32_t leaks_intern_shown_stack(const struct leaks *l, struct intern *keys,
+					 struct buf *names, uint32_t stack)
+{
+	const struct profile *p = &l->heap->profile;
+	const uint32_t *frames = intern_key(&p->stacks, stack);
+	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
+
+	buf_reset(names);
+	for (uint32_t i = count_allocator_frames(p, frames, depth); i < depth; i++)
+		if (buf_append(names, &profile_frame(p, frames[i])->name, sizeof(uint32_t)))
+			return 0;
+	return intern(keys, names->data, names->length);
+}
+
+static void leak_merge(struct leak *into, struct leak *from)
+{
+	if (from->bytes > into->bytes) /* the heavier one is shown */
+		into->stack = from->stack;
+	into->count += from->count;
+	into->bytes += from->bytes;
+	into->growth += from->growth;
+	if (from->oldest_ns > into->oldest_ns)
+		into->oldest_ns = from->oldest_ns;
+	if (from->growth_ns > into->growth_ns)
+		into->growth_ns = from->growth_ns;
+	*from = (struct leak){ .stack = from->stack };
+}
+
+/* Merge stacks that look the same in the output. Returns 0, or -1 when out of memory. */
+static int leaks_merge_same(struct leaks *l)
+{
+	uint32_t *first = calloc((size_t)l->room + 1, sizeof(*first)); /* index + 1 in the list */
+	struct buf names = BUF_INIT(1u << 20);
+	struct intern keys = INTERN_INIT;
+	int err = first ? 0 : -1;
+
+	for (uint32_t i = 0; i < l->room && !err; i++) {
+		uint32_t key = leaks_intern_shown_stack(l, &keys, &names, l->list[i].stack);
+
+		if (!key)
+			err = -1;
+		else if (first[key])
+			leak_merge(&l->list[first[key] - 1], &l->list[i]);
+		else
+			first[key] = i + 1;
+	}
+	free(first);
+	buf_free(&names);
+	intern_free(&keys);
+	return err;
+}
+
+static int leaks_sort(struct leaks *l)
+{
+	if (leaks_grow_list(l) || l->out_of_memory) /* the list is incomplete */
+		return -1;
+	if (leaks_merge_same(l))
+		return -1;
+	qsort(l->list, l->room, sizeof(*l->list), compare_leak_bytes);
+	for (l->count = 0; l->count < l->room && l->list[l->count].count > 0; l->count++) {
+		l->bytes += l->list[l->count].bytes;
+		l->allocations += l->list[l->count].count;
 	}
 	return 0;
 }
@@ -211,7 +220,7 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 		fputs("      ", stdout);
 		names_print(intern_text(&p->names, frame->name), width > 40 ? width - 30 : 0,
 			    l->args->full_names);
-		if (frame->module && frame->type >= JFR_FRAME_NATIVE)
+		if (frame->module && frame->type >= JFR_FRAME_NATIVE && frame->type != JFR_FRAME_C1)
 			printf(" [%s]", intern_text(&p->names, frame->module));
 		putchar('\n');
 	}
@@ -224,18 +233,26 @@ static void leaks_print_text(const struct leaks *l)
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
 	unsigned width = text_terminal_width();
 
-	printf("retained: %s in %s allocations, %u stack%s%s\n", text_bytes(bytes, l->bytes),
-	       text_count(count, l->allocations), l->count, l->count == 1 ? "" : "s",
-	       l->stated ? " (as the engine states it, since its start)" : "");
-	for (uint32_t i = 0; i < l->count && (!l->args->limit || i < l->args->limit); i++) {
+	printf("retained: %s in %s allocations, %u stack%s", text_bytes(bytes, l->bytes),
+	       text_count(count, l->allocations), l->count, l->count == 1 ? "" : "s");
+	if (l->processes > 1)
+		printf(", %u processes", l->processes);
+	if (l->from_engine == l->processes && l->from_engine)
+		fputs(" (counted by the engine since its start)", stdout);
+	else if (l->from_engine)
+		printf(" (%u of them counted by the engine since its start)", l->from_engine);
+	putchar('\n');
+	for (uint32_t i = 0; i < args_limit(l->args, l->count); i++) {
 		const struct leak *leak = &l->list[i];
 
-		printf("\n%10s  %5.1f%%  %s allocations, oldest %s, grows %s/h\n",
-		       text_bytes(bytes, leak->bytes),
+		printf("\n%10s  %5.1f%%  %s allocations, oldest %s", text_bytes(bytes, leak->bytes),
 		       l->bytes > 0 ? 100 * leak->bytes / l->bytes : 0,
-		       text_count(count, leak->count),
-		       text_duration(age, (double)(l->last_ns - leak->oldest_ns)),
-		       text_bytes(per_hour, growth(l, leak)));
+		       text_count(count, leak->count), text_duration(age, (double)leak->oldest_ns));
+		if (leak->growth_ns)
+			printf(", grows %s/h (over the last %s)",
+			       text_bytes(per_hour, leak->growth * HOUR_NS),
+			       text_duration(age, (double)leak->growth_ns));
+		putchar('\n');
 		print_stack(l, leak->stack, width);
 	}
 	if (l->args->limit && l->count > l->args->limit)
@@ -246,26 +263,33 @@ static void leaks_print_json(const struct leaks *l)
 {
 	const struct profile *p = &l->heap->profile;
 
-	printf("{\"bytes\":%.0f,\"count\":%.0f,\"from_engine\":%s,\"leaks\":[", l->bytes,
-	       l->allocations, l->stated ? "true" : "false");
-	for (uint32_t i = 0; i < l->count && (!l->args->limit || i < l->args->limit); i++) {
+	printf("{\"bytes\":%.0f,\"count\":%.0f,\"processes\":%u,"
+	       "\"processes_from_engine\":%u,\"from_engine\":%s,\"leaks\":[",
+	       l->bytes, l->allocations, l->processes, l->from_engine,
+	       l->from_engine && l->from_engine == l->processes ? "true" : "false");
+	for (uint32_t i = 0; i < args_limit(l->args, l->count); i++) {
 		const struct leak *leak = &l->list[i];
 
 		printf("%s{\"bytes\":%.0f,\"count\":%.0f,\"oldest_seconds\":%.3f,"
-		       "\"bytes_per_hour\":%.0f,\"stack\":",
-		       i ? "," : "", leak->bytes, leak->count,
-		       (double)(l->last_ns - leak->oldest_ns) / 1e9, growth(l, leak));
+		       "\"bytes_per_hour\":%.0f,\"growth_seconds\":%.3f,\"stack\":",
+		       i ? "," : "", leak->bytes, leak->count, (double)leak->oldest_ns / 1e9,
+		       leak->growth * HOUR_NS, (double)leak->growth_ns / 1e9);
 		profile_stack_json(stdout, p, leak->stack);
 		putchar('}');
 	}
-	printf("]}\n");
+	printf("],\"losses\":");
+	losses_json(stdout, &p->losses);
+	printf("}\n");
 }
 
 int cmd_leaks(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct leaks leaks = { .args = &args };
-	struct heap heap = { .want_stacks = true, .on_part = report_add_file, .arg = &leaks };
+	struct heap heap = { .want_stacks = true,
+			     .want_snapshots = true,
+			     .on_part = leaks_add_part,
+			     .arg = &leaks };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
@@ -275,18 +299,20 @@ int cmd_leaks(int argc, char **argv)
 		leaks.heap = &heap;
 		status = command_read_heap(&heap, &args);
 		if (leaks_sort(&leaks)) {
-			say("out of memory");
+			message_print("out of memory");
 			status = COMMAND_FAILED;
 		} else if (args.json) {
 			leaks_print_json(&leaks);
 		} else {
 			leaks_print_text(&leaks);
 		}
-		if (status == COMMAND_OK && !leaks.count)
-			empty_result_explain(&args, 1u << METRIC_LIVE,
-					     "all that was allocated was freed, or is too young");
+		if (status == COMMAND_OK && !leaks.count &&
+		    empty_result_explain(&args, 1u << METRIC_LIVE,
+					 "all allocations were freed, or are too recent"))
+			status = COMMAND_FAILED;
 	}
 	free(leaks.list);
+	free(leaks.seen);
 	heap_free(&heap);
 	args_free(&args);
 	return status;

@@ -1,4 +1,4 @@
-/* lifetimes: how long allocations lived, by stack, and where the short-lived ones come from. */
+/* lifetimes: how long allocations lived, by stack, and the stacks of short-lived ones. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
@@ -12,7 +12,7 @@
 #define DEFAULT_LIMIT 10
 #define DEFAULT_DEPTH 6
 
-/* Freed within 1 ms: the first four powers of ten. */
+/* Number of buckets, one per power of ten, up to 1 ms. */
 #define SHORT_BUCKETS 4
 
 static const struct command_option own_options[] = {
@@ -22,7 +22,7 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, stack_depth) },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  offsetof(struct args, query.weighted) },
-	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	{ "--full-names", NULL, "names in full length", ARG_FLAG,
 	  offsetof(struct args, full_names) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
@@ -49,7 +49,7 @@ struct lives {
 	uint32_t count;
 };
 
-/* The heavier one first; of equal ones the one whose stack was met first. */
+/* Order by weight, the largest first, and then by the stack's number. */
 static int compare_weight(const struct row *x, const struct row *y, double weight_x,
 			  double weight_y)
 {
@@ -137,23 +137,19 @@ static void print_histogram(const struct lives *l, const struct row *row)
 	}
 }
 
-static uint32_t limit(const struct lives *l)
-{
-	return l->args->limit && l->args->limit < l->count ? l->args->limit : l->count;
-}
-
 static void lifetimes_print_text(struct lives *l)
 {
 	char count[TEXT_NUMBER], bytes[TEXT_NUMBER];
 
 	puts("Lifetimes by stack");
-	for (uint32_t i = 0; i < limit(l); i++)
+	for (uint32_t i = 0; i < args_limit(l->args, l->count); i++)
 		print_histogram(l, &l->rows[i]);
 	if (!l->count)
 		puts("no native allocations in these recordings");
 	qsort(l->rows, l->count, sizeof(*l->rows), compare_short_bytes);
 	puts("\nTemporaries: freed within 1 ms");
-	for (uint32_t i = 0; i < limit(l) && l->rows[i].short_count >= 0.5; i++) {
+	for (uint32_t i = 0; i < args_limit(l->args, l->count) && l->rows[i].short_count >= 0.5;
+	     i++) {
 		const struct row *row = &l->rows[i];
 
 		printf("\n%10s  %s allocations, %.0f%% of this stack's\n",
@@ -179,11 +175,13 @@ static void print_json_row(const struct lives *l, const struct row *row)
 static void lifetimes_print_json(const struct lives *l)
 {
 	printf("{\"stacks\":[");
-	for (uint32_t i = 0; i < limit(l); i++) {
+	for (uint32_t i = 0; i < args_limit(l->args, l->count); i++) {
 		printf("%s", i ? "," : "");
 		print_json_row(l, &l->rows[i]);
 	}
-	printf("]}\n");
+	printf("],\"losses\":");
+	losses_json(stdout, &l->heap->profile.losses);
+	printf("}\n");
 }
 
 int cmd_lifetimes(int argc, char **argv)
@@ -199,7 +197,7 @@ int cmd_lifetimes(int argc, char **argv)
 	if (status == COMMAND_OK) {
 		status = command_read_heap(&heap, &args);
 		if (lives_collect(&lives)) {
-			say("out of memory");
+			message_print("out of memory");
 			status = COMMAND_FAILED;
 		} else {
 			qsort(lives.rows, lives.count, sizeof(*lives.rows), compare_count);
@@ -207,9 +205,10 @@ int cmd_lifetimes(int argc, char **argv)
 				lifetimes_print_json(&lives);
 			else
 				lifetimes_print_text(&lives);
-			if (status == COMMAND_OK && !lives.count)
-				empty_result_explain(&args, 1u << METRIC_MALLOC,
-						     "nothing was allocated");
+			if (status == COMMAND_OK && !lives.count &&
+			    empty_result_explain(&args, 1u << METRIC_MALLOC,
+						 "nothing was allocated"))
+				status = COMMAND_FAILED;
 		}
 	}
 	free(lives.rows);

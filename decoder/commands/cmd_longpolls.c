@@ -1,5 +1,5 @@
-/* longpolls: samples that were taken inside a long poll of an event loop, one by one as the Rust
- * agent's decoder prints them, and stalls of an event loop; or both added up by function. */
+/* longpolls: samples in long polls of an event loop, and stalls of event loops. Prints them one by one, as the Rust
+ * agent's decoder does, or summed up by function. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/chunk_visit.h"
 #include "decoder/commands/empty_result.h"
@@ -23,9 +23,9 @@
 static const struct command_option own_options[] = {
 	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
-	{ "--include-non-pollcatch", NULL, "also samples that fell into no poll", ARG_FLAG,
+	{ "--include-non-pollcatch", NULL, "also samples outside of polls", ARG_FLAG,
 	  offsetof(struct args, include_non_pollcatch) },
-	{ "--summary", NULL, "one row per function, with how long its polls were", ARG_FLAG,
+	{ "--summary", NULL, "one row per function, with its polls' durations", ARG_FLAG,
 	  offsetof(struct args, summary) },
 	{ 0 },
 };
@@ -35,22 +35,22 @@ const struct command_option *const longpolls_options[] = {
 	args_trace,  args_bucket,  args_zip,    NULL,
 };
 
-/* A worker that has nothing to do is parked inside its own poll. */
+/* An idle worker waits inside its own poll. */
 static const char idle_frame[] =
 	"<tokio::runtime::scheduler::multi_thread::worker::Context>::park_timeout";
 
-/* Frames of the machinery: whoever looks for a slow poll looks for what is not one of these. */
+/* Prefixes of runtime functions, which are not what a user searches for. */
 static const char *const runtime_prefixes[] = { "std::",    "core::",  "alloc::",  "tokio::",
 						"futures",  "<core::", "<alloc::", "<std::",
 						"<tokio::", "__",      "syscall" };
 
 struct function_polls {
 	uint32_t name;
-	uint64_t polls, buckets[BUCKETS]; /* below 100 us, 1 ms, ... 10 s, longer */
+	uint64_t polls, buckets[BUCKETS]; /* <100us, <1ms, ... <10s, longer */
 	uint64_t longest_us, sum_us;
 };
 
-struct printing {
+struct event_printer {
 	const struct args *args;
 	struct raw_stack stack;
 	struct polls polls, stalls;
@@ -81,7 +81,7 @@ static bool frame_is_runtime(const char *class, const char *method)
 	return false;
 }
 
-/* What a language brings along, by the beginning of a class's or a file's name. */
+/* Whether CLASS, a class or file, belongs to the language's standard library. */
 static bool frame_is_language_library(const char *class)
 {
 	static const char *const libraries[] = { "java/", "java.", "jdk/", "jdk.",
@@ -93,7 +93,7 @@ static bool frame_is_language_library(const char *class)
 	return false;
 }
 
-/* Where a machine runs the program it is that language's function, whatever the machine does for it. */
+/* Returns the function to blame: the innermost one of a script or Java, else the innermost one outside of runtimes. */
 static const char *stack_find_function(struct raw_stack *stack)
 {
 	for (size_t i = 0; i < stack->count; i++)
@@ -112,8 +112,8 @@ static uint64_t ticks_to_us(uint64_t ticks, const struct jfr_header *header)
 			  (unsigned __int128)header->ticks_per_second);
 }
 
-/* A poll in which several samples fell counts once for each function. */
-static int function_add_poll(struct printing *p, const struct poll *poll,
+/* Add POLL to the function's row. A poll with several samples counts once per function. */
+static int function_add_poll(struct event_printer *p, const struct poll *poll,
 			     const struct jfr_header *header)
 {
 	uint32_t name = intern_string(&p->names, stack_find_function(&p->stack));
@@ -142,7 +142,7 @@ static int function_add_poll(struct printing *p, const struct poll *poll,
 	return 0;
 }
 
-static void print_sample(struct printing *p, const struct jfr_chunk *chunk, int64_t ticks,
+static void print_sample(struct event_printer *p, const struct jfr_chunk *chunk, int64_t ticks,
 			 const struct poll *poll, uint64_t us, int64_t tid)
 {
 	raw_stack_print_time(stdout, &chunk->header, ticks);
@@ -154,8 +154,8 @@ static void print_sample(struct printing *p, const struct jfr_chunk *chunk, int6
 	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
 }
 
-/* A sample of thread TID that fell into POLL, at TICKS. */
-static int print_sample_in_poll(struct printing *p, const struct jfr_chunk *chunk,
+/* Print a sample of thread TID at TICKS inside POLL. */
+static int print_sample_in_poll(struct event_printer *p, const struct jfr_chunk *chunk,
 				const struct jfr_event *event, const struct poll *poll,
 				int64_t ticks, int64_t tid)
 {
@@ -177,7 +177,7 @@ static int print_sample_in_poll(struct printing *p, const struct jfr_chunk *chun
 	return 0;
 }
 
-/* What the thread was working on, LINES of "key=value", behind what is said of its stall. */
+/* Print what the thread worked on, LINES of "key=value". */
 static void print_context(const char *lines)
 {
 	for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
@@ -186,9 +186,9 @@ static void print_context(const char *lines)
 	}
 }
 
-/* STALL, whose stack is in P; that may have no frame. CONTEXT: what its thread was working on. */
-static int print_stall(struct printing *p, const struct jfr_chunk *chunk, const struct poll *stall,
-		       const char *context)
+/* Print STALL with the stack in P, which may be empty. CONTEXT: what its thread worked on. */
+static int print_stall(struct event_printer *p, const struct jfr_chunk *chunk,
+		       const struct poll *stall, const char *context)
 {
 	uint64_t us = ticks_to_us(stall->duration, &chunk->header);
 
@@ -206,9 +206,9 @@ static int print_stall(struct printing *p, const struct jfr_chunk *chunk, const 
 	return 0;
 }
 
-/* One that has its stack. */
-static int print_stall_event(struct printing *p, const struct jfr_chunk *chunk,
-			     const struct jfr_event *event, struct wants *wants)
+/* Print a stall event, which has its own stack. */
+static int print_stall_event(struct event_printer *p, const struct jfr_chunk *chunk,
+			     const struct jfr_event *event, struct chunk_filter *filter)
 {
 	struct poll stall = { .start = (uint64_t)event->slot[JFR_TIME],
 			      .duration = (uint64_t)event->slot[JFR_DURATION] };
@@ -221,36 +221,37 @@ static int print_stall_event(struct printing *p, const struct jfr_chunk *chunk,
 		stall.ready = (int)jfr_value_integer(&ready);
 	if (!raw_stack_read(&p->stack, chunk, event))
 		return -ENOMEM;
-	return print_stall(p, chunk, &stall, chunk_filter_context(wants, event));
+	return print_stall(p, chunk, &stall, chunk_filter_context(filter, event));
 }
 
-/* A sample of thread TID, at TICKS, that may have been taken for a stall: the first of several is its stack. */
-static int print_stall_of_sample(struct printing *p, const struct jfr_chunk *chunk,
+/* Print the stall that a sample of thread TID at TICKS belongs to, if any. Its first sample has its stack. */
+static int print_stall_of_sample(struct event_printer *p, const struct jfr_chunk *chunk,
 				 const struct jfr_event *event, int64_t ticks, int64_t tid)
 {
 	struct poll *stall = polls_find_at(&p->stalls, tid, ticks);
 
-	if (!stall || stall->told)
+	if (!stall || stall->is_reported)
 		return 0;
-	stall->told = true;
+	stall->is_reported = true;
 	return raw_stack_read(&p->stack, chunk, event) ? print_stall(p, chunk, stall, "") : -ENOMEM;
 }
 
-/* Those into which no sample fell. */
-static int print_stalls_without_sample(struct printing *p, const struct jfr_chunk *chunk,
-				       struct wants *wants)
+/* Print stalls without a sample. */
+static int print_stalls_without_sample(struct event_printer *p, const struct jfr_chunk *chunk,
+				       struct chunk_filter *filter)
 {
 	const struct poll *list = (const void *)p->stalls.list.data;
 	int err = 0;
 
 	p->stack.count = 0;
 	for (size_t i = 0; i < p->stalls.count && !err; i++)
-		if (!list[i].told && chunk_filter_accepts_time(wants, (int64_t)list[i].start))
+		if (!list[i].is_reported &&
+		    chunk_filter_accepts_time(filter, (int64_t)list[i].start))
 			err = print_stall(p, chunk, &list[i], "");
 	return err;
 }
 
-/* The last moment of POLL up to LAST. */
+/* Returns POLL's last tick, at most LAST. */
 static int64_t poll_last_tick(const struct poll *poll, int64_t last)
 {
 	uint64_t end = poll->start + poll->duration;
@@ -258,9 +259,9 @@ static int64_t poll_last_tick(const struct poll *poll, int64_t last)
 	return end <= (uint64_t)last ? (int64_t)end - 1 : last;
 }
 
-/* A thread that sleeps is counted, not sampled again: one event stands for all of the time that it
- * slept, from its first sample to its last, and is as long into a poll as the last that fell there. */
-static int print_polls_of_sample(struct printing *p, const struct jfr_chunk *chunk,
+/* Print the polls that one event belongs to. A sleeping thread is counted instead of sampled: one event covers the
+ * time from its first to its last sample. So it may belong to several polls, in each until the poll's end. */
+static int print_polls_of_sample(struct event_printer *p, const struct jfr_chunk *chunk,
 				 const struct jfr_event *event)
 {
 	const struct poll *poll;
@@ -287,10 +288,10 @@ static int print_polls_of_sample(struct printing *p, const struct jfr_chunk *chu
 }
 
 static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
-		       struct wants *wants)
+		       struct chunk_filter *filter)
 {
 	struct settings settings = from->settings;
-	struct printing *p = arg;
+	struct event_printer *p = arg;
 	struct jfr_event event;
 	struct jfr_scan scan;
 	int err = polls_read(&p->polls, chunk);
@@ -298,26 +299,27 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 	if (!err)
 		err = polls_read_stalls(&p->stalls, chunk);
 	p->any_poll |= p->polls.count > 0;
-	jfr_scan(&scan, chunk,
-		 JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
-			 JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_STALL));
+	jfr_scan_start(&scan, chunk,
+		       JFR_MASK(JFR_EXECUTION_SAMPLE) | JFR_MASK(JFR_WALL_SAMPLE) |
+			       JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_STALL));
 	while (!err && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read_event(&settings, chunk, &event);
 		if (p->polls.count && settings.clock[0] && strcmp(settings.clock, "tsc")) {
-			say("%s: its clock is '%s', but polls are told by the timestamp counter: "
-			    "record it with clock=tsc (ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc)",
-			    from->file, settings.clock);
+			message_print(
+				"%s: its clock is '%s', but polls use the timestamp counter: "
+				"record it with clock=tsc (ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc)",
+				from->file, settings.clock);
 			return -ENOTSUP;
 		}
-		if (event.kind == JFR_SETTING || !chunk_filter_accepts_event(wants, &event))
+		if (event.kind == JFR_SETTING || !chunk_filter_accepts_event(filter, &event))
 			continue;
-		err = event.kind == JFR_STALL ? print_stall_event(p, chunk, &event, wants)
+		err = event.kind == JFR_STALL ? print_stall_event(p, chunk, &event, filter)
 					      : print_polls_of_sample(p, chunk, &event);
 		p->any_poll |= event.kind == JFR_STALL;
 	}
 	p->any_poll |= p->stalls.count > 0;
-	return err ? err : print_stalls_without_sample(p, chunk, wants);
+	return err ? err : print_stalls_without_sample(p, chunk, filter);
 }
 
 static int compare_poll_time(const void *a, const void *b)
@@ -331,7 +333,7 @@ static int compare_poll_time(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-static void print_summary(struct printing *p)
+static void print_summary(struct event_printer *p)
 {
 	static const char *const limits[] = { "<100us", "<1ms", "<10ms", "<100ms",
 					      "<1s",    "<10s", ">=10s" };
@@ -360,7 +362,7 @@ static void print_summary(struct printing *p)
 		puts("no samples inside polls, and no stalls");
 }
 
-/* The last word is the shortest poll of interest, unless it is a file. */
+/* Take the last argument as the minimum duration, unless it is a file. */
 static void args_parse_minimum(struct args *args, uint64_t *min_us)
 {
 	uint64_t ns;
@@ -376,7 +378,7 @@ static void args_parse_minimum(struct args *args, uint64_t *min_us)
 int cmd_longpolls(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct printing p = {
+	struct event_printer p = {
 		.args = &args, .stack = RAW_STACK_INIT, .polls = POLLS_INIT, .stalls = POLLS_INIT
 	};
 	int status;
@@ -387,12 +389,11 @@ int cmd_longpolls(int argc, char **argv)
 		args_parse_minimum(&args, &p.min_us);
 		status = chunk_visit_all(&args, print_chunk, &p);
 		if (status == COMMAND_OK && !p.any)
-			empty_result_explain(
-				&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
-				p.any_poll ? "no sample fell into a poll of that length"
-					   : "no poll was recorded in which a sample fell "
-					     "(see asprof_agent.h), and no stall (see "
-					     "ASPROF_AGENT_STALLS)");
+			empty_result_explain(&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
+					     p.any_poll ? "no sample is in a poll of that length"
+							: "no poll with a sample was recorded (see "
+							  "asprof_agent.h), and no stall (see "
+							  "ASPROF_AGENT_STALLS)");
 		if (args.summary)
 			print_summary(&p);
 	}

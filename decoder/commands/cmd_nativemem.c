@@ -1,7 +1,8 @@
-/* nativemem: allocations or frees, one by one, as the Rust agent's decoder prints them. */
+/* nativemem: allocations or frees one by one, in the format of the Rust agent's decoder. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/chunk_visit.h"
 #include "decoder/commands/empty_result.h"
+#include "decoder/commands/command_input.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
 
@@ -24,24 +25,31 @@ const struct command_option *const nativemem_options[] = {
 	own_options, args_filters, args_period, args_sources, args_bucket, args_zip, NULL,
 };
 
-struct printing {
+struct event_printer {
 	const struct args *args;
 	struct raw_stack stack;
+	struct losses losses;
 	bool frees, any;
 };
 
 static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
-		       struct wants *wants)
+		       struct chunk_filter *filter)
 {
-	struct printing *p = arg;
+	struct event_printer *p = arg;
 	struct jfr_event event;
 	struct jfr_scan scan;
-	int64_t tid;
+	int64_t tid, begin, end;
+	bool inside = period_covers(&filter->period, &chunk->header, &begin, &end);
 
 	(void)from;
-	jfr_scan(&scan, chunk, JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC));
+	jfr_scan_start(&scan, chunk,
+		       JFR_MASK(p->frees ? JFR_FREE : JFR_MALLOC) | JFR_MASK(JFR_LOSSES));
 	while (jfr_scan_next(&scan, &event)) {
-		if (!chunk_filter_accepts_event(wants, &event) ||
+		if (event.kind == JFR_LOSSES && inside)
+			losses_read(&p->losses, chunk, &event);
+		if (event.kind == JFR_LOSSES)
+			continue;
+		if (!chunk_filter_accepts_event(filter, &event) ||
 		    !jfr_event_thread_id(chunk, &event, "eventThread", &tid))
 			continue;
 		if (!raw_stack_read(&p->stack, chunk, &event))
@@ -61,7 +69,7 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 int cmd_nativemem(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct printing printing = { .args = &args, .stack = RAW_STACK_INIT };
+	struct event_printer printing = { .args = &args, .stack = RAW_STACK_INIT };
 	int status;
 
 	args.type = "malloc";
@@ -69,11 +77,12 @@ int cmd_nativemem(int argc, char **argv)
 	status = args_parse(&args, argc, argv, nativemem_options);
 	printing.frees = !strcmp(args.type, "free");
 	if (status == COMMAND_OK && !printing.frees && strcmp(args.type, "malloc")) {
-		say("%s: --type %s: takes malloc or free", args.command, args.type);
+		message_print("%s: --type %s: takes malloc or free", args.command, args.type);
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK)
 		status = chunk_visit_all(&args, print_chunk, &printing);
+	command_print_losses(&args, &printing.losses);
 	if (status == COMMAND_OK && !printing.any)
 		empty_result_explain(&args, 1u << METRIC_MALLOC, "no such event was recorded");
 	raw_stack_free(&printing.stack);

@@ -1,5 +1,5 @@
-/* asprof-agent options: every environment variable, its default, its value here, its meaning.
- * The README's table and the manual page's list are printed here too, from the same rows. */
+/* options: every environment variable, its default, its current value and its meaning. The table in docs and the
+ * manual page's list are printed from the same rows. */
 #include "decoder/commands/commands.h"
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@
 #include "profile/basics/text.h"
 
 static const struct command_option own_options[] = {
-	{ .name = "--json", .help = "as an array of objects" },
-	{ .name = "--markdown", .help = "as the table in the README" },
-	{ .name = "--man", .help = "as the list in the manual page" },
+	{ .name = "--json", .help = "print JSON" },
+	{ .name = "--markdown", .help = "print the table of docs/reference/settings.md" },
+	{ .name = "--man", .help = "print the manual page's list" },
 	{ .name = NULL },
 };
 
@@ -26,7 +26,7 @@ const struct command_option *const options_options[] = {
 	NULL,
 };
 
-/* A value that is to be shown as it is typed. */
+/* Print a value from the environment, control characters replaced. */
 static void print_cleaned(const char *value)
 {
 	char *clean = strdup(value);
@@ -38,7 +38,7 @@ static void print_cleaned(const char *value)
 	free(clean);
 }
 
-/* What the variable is set to here; NULL when unset, which an empty value is too. */
+/* Returns the variable's value for display, or NULL if it is unset or empty. */
 static const char *option_shown_value(const struct option_view *row)
 {
 	static char url[SHOW_URL_SIZE];
@@ -59,7 +59,7 @@ static bool option_is_rejected(const struct option_view *row)
 	return value && *value && option_check(row->name, value, problem);
 }
 
-/* TEXT at an indent of eight, broken before column 80. */
+/* Print TEXT, indented by eight and wrapped before column 80. */
 static void print_wrapped(const char *text)
 {
 	size_t column = 0, length;
@@ -121,7 +121,7 @@ static void option_print_markdown(const struct option_view *row)
 	       *row->fallback ? "`" : "", row->help, row->built ? "" : " *Not built yet.*");
 }
 
-/* `word` in bold; roff takes backslashes and hyphens for its own. */
+/* Print TEXT for roff: `word` in bold, backslashes and hyphens escaped. */
 static void print_man_text(const char *text)
 {
 	bool quoted = false;
@@ -150,8 +150,7 @@ static void option_print_man(const struct option_view *row)
 		puts("Not built yet.");
 }
 
-/* NAME=VALUE of the environment, which begins as ours do and is none. Its value is not shown: nobody
- * knows what it holds. */
+/* Print a variable that has the agent's prefix but is no option. Its value is not shown, as it might be secret. */
 static void print_unknown(const char *name, bool json)
 {
 	struct option_view near;
@@ -170,7 +169,7 @@ static void print_unknown(const char *name, bool json)
 		printf("        The nearest name is %s.\n", near.name);
 }
 
-/* Those that are not known; returns their number. */
+/* Print all unknown variables. Returns their number. */
 static unsigned print_unknowns(bool json)
 {
 	struct option_view row;
@@ -195,7 +194,7 @@ static unsigned print_unknowns(bool json)
 static const struct format {
 	const char *name, *head, *between, *tail;
 	void (*print)(const struct option_view *row);
-	bool here; /* it tells of this environment too */
+	bool checks_environment; /* also check the environment */
 } formats[] = {
 	{ "", "", "", "", option_print_plain, true },
 	{ "--json", "[\n", ",\n", "\n]\n", option_print_json, true },
@@ -219,7 +218,7 @@ int cmd_options(int argc, char **argv)
 	struct option_view row;
 
 	if (!format || argc > 2) {
-		say("options: no switch '%s'", argv[argc - 1]);
+		message_print("options: no switch '%s'", argv[argc - 1]);
 		return COMMAND_USAGE;
 	}
 	fputs(format->head, stdout);
@@ -228,17 +227,17 @@ int cmd_options(int argc, char **argv)
 		format->print(&row);
 		wrong += option_is_rejected(&row);
 	}
-	if (format->here)
+	if (format->checks_environment)
 		unknown = print_unknowns(*format->between);
 	fputs(format->tail, stdout);
-	if (!format->here || (!wrong && !unknown))
+	if (!format->checks_environment || (!wrong && !unknown))
 		return COMMAND_OK;
 	fflush(stdout);
 	if (wrong)
-		say("options: %u value%s not accepted: the agent stays off", wrong,
-		    wrong == 1 ? " is" : "s are");
+		message_print("options: %u value%s not accepted: the agent stays off", wrong,
+			      wrong == 1 ? " is" : "s are");
 	if (unknown)
-		say("options: %u variable%s not known, and ignored", unknown,
-		    unknown == 1 ? " is" : "s are");
+		message_print("options: %u variable%s not known, and ignored", unknown,
+			      unknown == 1 ? " is" : "s are");
 	return wrong ? COMMAND_FAILED : COMMAND_OK;
 }

@@ -1,4 +1,4 @@
-/* pprof: gzipped profile.proto, for `go tool pprof` and all that reads it. */
+/* pprof: a gzipped profile.proto, for `go tool pprof` and similar tools. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
@@ -29,11 +29,12 @@ static int print_pprof(const struct args *args, const struct profile *profile)
 	if (output_open(&output, args->output))
 		return COMMAND_FAILED;
 	command_read_libraries(&libraries,
-			       args); /* what it fails at was told when the samples were read */
+			       args); /* errors were printed when the samples were read */
 	err = pprof_write(output.file, profile, &libraries);
 	libraries_free(&libraries);
 	if (err)
-		say("%s: %s", args->output ? args->output : "standard output", strerror(-err));
+		message_print("%s: %s", args->output ? args->output : "standard output",
+			      strerror(-err));
 	if (output_close(&output))
 		err = -EIO;
 	return err ? COMMAND_FAILED : COMMAND_OK;

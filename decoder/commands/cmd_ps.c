@@ -1,4 +1,4 @@
-/* ps: the profiled processes of this machine, each as it says itself. */
+/* ps: profiled processes of this machine, with the status that each reports. */
 #include "decoder/commands/commands.h"
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/live_request.h"
@@ -7,18 +7,18 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static const struct command_option own_options[] = {
-	{ 0 },
-};
+/* Number of concurrent requests, and stack size of a thread that makes them. */
+#define REQUESTS_MAX 256
+#define STACK_BYTES  (256u << 10)
 
-const struct command_option *const ps_options[] = { own_options, NULL };
-
-struct listing {
+struct ps_result {
 	unsigned shown, refused;
 };
 
@@ -29,40 +29,16 @@ static double json_number_at(const cJSON *object, const char *key)
 	return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-static const char *live_json_text(const cJSON *object, const char *key)
+/* Format a time: "12:01:59" if it is today, else "2026-11-21". */
+static const char *format_time(double ms, char text[TEXT_NUMBER])
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+	char today[TEXT_NUMBER];
 
-	return cJSON_IsString(item) ? item->valuestring : "";
-}
-
-/* "12:01:59" of today, else "2026-11-21". */
-static const char *format_time(double ms, char *text, size_t size)
-{
-	time_t then = (time_t)(ms / 1000), now = time(NULL);
-	struct tm tm, today;
-
-	if (then <= 0)
+	if (!(ms > 0))
 		return "-";
-	localtime_r(&then, &tm);
-	localtime_r(&now, &today);
-	strftime(text, size,
-		 tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday ? "%H:%M:%S"
-									    : "%Y-%m-%d",
-		 &tm);
-	return text;
-}
-
-static void print_row_name(const char *name)
-{
-	char shown[17] = "";
-	size_t length = 0;
-
-	/* What a process calls itself is not for the terminal to obey. */
-	for (; *name && length < sizeof(shown) - 1; name++)
-		shown[length++] = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
-	shown[length] = '\0';
-	printf("%-16s ", shown);
+	text_local_time(today, (double)time(NULL) * 1000, "%Y-%m-%d");
+	text_local_time(text, ms, "%Y-%m-%d");
+	return strcmp(text, today) ? text : text_local_time(text, ms, "%H:%M:%S");
 }
 
 static void print_status_row(pid_t pid, const cJSON *status)
@@ -70,53 +46,120 @@ static void print_status_row(pid_t pid, const cJSON *status)
 	const cJSON *samples = cJSON_GetObjectItemCaseSensitive(status, "samples");
 	const cJSON *reports = cJSON_GetObjectItemCaseSensitive(status, "reports");
 	bool running = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(status, "running"));
-	char since[32], last[32];
+	char since[TEXT_NUMBER], last[TEXT_NUMBER];
 
-	printf("%7d ", pid);
-	print_row_name(live_json_text(status, "executable"));
-	printf("%-15.15s %-10s %10.0f %6.0f  %s\n",
-	       running ? live_json_text(status, "engine") : "stopped",
-	       format_time(json_number_at(status, "since_ms"), since, sizeof(since)),
-	       json_number_at(samples, "taken"), json_number_at(samples, "lost"),
-	       format_time(json_number_at(reports, "last_ms"), last, sizeof(last)));
+	print_clean("%7d %-16.16s %-15.15s %-10s %10.17g %6.17g  %s\n", pid,
+		    live_json_text(status, "executable"),
+		    running ? live_json_text(status, "engine") : "stopped",
+		    format_time(json_number_at(status, "since_ms"), since),
+		    json_number_at(samples, "taken"), json_number_at(samples, "lost"),
+		    format_time(json_number_at(reports, "last_ms"), last));
 }
 
-static void print_process(void *context, pid_t pid)
-{
-	struct listing *listing = context;
-	struct buf answer = BUF_INIT(1u << 20);
-	int err = live_request_send(pid, "GET", "/status", "", 0, &answer, true);
-	cJSON *status = err ? NULL : cJSON_ParseWithLength((char *)answer.data, answer.length);
+/* Answer of one process. */
+struct ps_row {
+	pid_t pid;
+	int err;
+	struct buf answer;
+};
 
-	if (err == -EACCES) {
-		listing->refused++;
-	} else if (err != -ESRCH && err != -ENOENT) {
-		if (!listing->shown++)
+/* Concurrent requests: a process that does not answer delays no other. */
+struct ps_requests {
+	struct ps_row *rows;
+	size_t count;
+	atomic_size_t next;
+};
+
+static void *ps_request_loop(void *context)
+{
+	struct ps_requests *requests = context;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&requests->next, 1)) < requests->count) {
+		struct ps_row *row = &requests->rows[i];
+		struct live_request request = { .pid = row->pid,
+						.method = "GET",
+						.path = "/status",
+						.body = "",
+						.captures_problem = true,
+						.is_scan = true };
+
+		row->answer = (struct buf)BUF_INIT(LIVE_STATUS_MAX);
+		row->err = live_request_send(&request, &row->answer);
+	}
+	return NULL;
+}
+
+static void ps_request_all(struct ps_requests *requests)
+{
+	pthread_t threads[REQUESTS_MAX];
+	size_t started = 0;
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	while (started < REQUESTS_MAX && started + 1 < requests->count &&
+	       !pthread_create(&threads[started], &attr, ps_request_loop, requests))
+		started++;
+	ps_request_loop(requests);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	pthread_attr_destroy(&attr);
+}
+
+static void print_process(struct ps_result *result, struct ps_row *row)
+{
+	cJSON *status =
+		row->err ? NULL
+			 : cJSON_ParseWithLength((char *)row->answer.data, row->answer.length);
+
+	if (row->err == -EACCES) {
+		result->refused++;
+	} else if (row->err != -ESRCH && row->err != -ENOENT) {
+		if (!result->shown++)
 			printf("%7s %-16s %-15s %-10s %10s %6s  %s\n", "PID", "NAME", "ENGINE",
 			       "SINCE", "SAMPLES", "LOST", "LAST REPORT");
 		if (status)
-			print_status_row(pid, status);
+			print_status_row(row->pid, status);
 		else
-			printf("%7d %-16s %s\n", pid, "-",
-			       err == -ENOTCONN ? "no live endpoint" : "no answer");
+			printf("%7d %-16s %s\n", row->pid, "-",
+			       row->err == -ENOTCONN    ? "no live endpoint"
+			       : row->err == -EREMOTEIO ? "refuses; see asprof-agent status"
+							: "no answer");
 	}
 	cJSON_Delete(status);
-	buf_free(&answer);
+	buf_free(&row->answer);
 }
 
 int cmd_ps(int argc, char **argv)
 {
-	struct listing listing = { 0 };
+	struct ps_result result = { 0 };
+	struct ps_requests requests = { 0 };
+	pid_t *pids;
 
 	if (argc > 1) {
-		say("%s takes no arguments", argv[0]);
+		message_print("%s takes no arguments", argv[0]);
 		return COMMAND_USAGE;
 	}
-	find_each(print_process, &listing);
-	if (listing.refused)
-		say("%u more process%s of other users: root sees them all", listing.refused,
-		    listing.refused == 1 ? "" : "es");
-	else if (!listing.shown)
-		say("no process is profiled here, that this user may see");
+	requests.count = live_endpoint_list_processes(&pids);
+	requests.rows = calloc(requests.count + 1, sizeof(*requests.rows));
+	if (!requests.rows) {
+		message_print("out of memory");
+		free(pids);
+		return COMMAND_FAILED;
+	}
+	for (size_t i = 0; i < requests.count; i++)
+		requests.rows[i].pid = pids[i];
+	ps_request_all(&requests);
+	for (size_t i = 0; i < requests.count; i++)
+		print_process(&result, &requests.rows[i]);
+	free(requests.rows);
+	free(pids);
+	if (result.refused)
+		message_print("%u more process%s of other users: only root can see %s",
+			      result.refused, result.refused == 1 ? "" : "es",
+			      result.refused == 1 ? "it" : "them");
+	else if (!result.shown)
+		message_print("no profiled process that this user can see");
 	return COMMAND_OK;
 }

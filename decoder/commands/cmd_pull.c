@@ -1,4 +1,4 @@
-/* pull: reports out of a bucket, as files. */
+/* pull: downloads reports from a bucket. */
 #include "decoder/bucket/bucket.h"
 #include "decoder/commands/args.h"
 #include "decoder/input/source_open.h"
@@ -21,7 +21,7 @@
 #include "upload/files/temporary.h"
 
 static const struct command_option own_options[] = {
-	{ "-o", "DIR", "where they go; made if missing (the working directory)", ARG_STRING,
+	{ "-o", "DIR", "directory for them; made if missing (working directory)", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ 0 },
 };
@@ -36,7 +36,7 @@ struct pull {
 	char **paths;
 	uint32_t count, room;
 
-	uint32_t fetched, there, unwanted, failed;
+	uint32_t fetched, present, excluded, failed;
 	uint64_t bytes;
 };
 
@@ -52,14 +52,14 @@ static int pull_add_path(void *arg, const char *path)
 	return paths[pull->count++] ? 0 : -ENOMEM;
 }
 
-/* The part of PATH, found below WORD, that is its name here: what is behind the last "/" of the word's
- * prefix. NULL where that would lead out of the directory, or be hidden. */
-static const char *local_file_name(const char *word, const char *path)
+/* Returns the local name of PATH, found below URL: the part after the last "/" of URL's prefix.
+ * Returns NULL if the name would be outside of the directory, hidden, or contain control characters. */
+static const char *local_file_name(const char *url, const char *path)
 {
-	size_t bucket = strcspn(word + strlen("s3://"), "/") + strlen("s3://");
-	const char *slash = strrchr(word + bucket, '/'), *name, *part;
+	size_t bucket = strcspn(url + strlen("s3://"), "/") + strlen("s3://");
+	const char *slash = strrchr(url + bucket, '/'), *name, *part;
 
-	name = path + bucket + 1 + (slash ? (size_t)(slash - (word + bucket)) : 0);
+	name = path + bucket + 1 + (slash ? (size_t)(slash - (url + bucket)) : 0);
 	for (part = name;; part++) {
 		if (*part == '.' || *part == '/' || !*part)
 			return NULL;
@@ -73,7 +73,7 @@ static const char *local_file_name(const char *word, const char *path)
 	return name;
 }
 
-/* Whether FILE is OBJECT already, as it was pulled before. */
+/* Whether FILE is already a copy of OBJECT. */
 static bool file_is_current(const char *file, const struct object *object)
 {
 	struct stat st;
@@ -82,7 +82,7 @@ static bool file_is_current(const char *file, const struct object *object)
 	       (!object->modified || st.st_mtime == object->modified);
 }
 
-/* Whether FD, the content of PATH, is one of those that are asked for. */
+/* Whether the selection includes the object at PATH, whose content is FD. */
 static bool object_is_selected(const struct pull *pull, const char *path, int fd)
 {
 	struct source *source, *next;
@@ -101,7 +101,7 @@ static bool object_is_selected(const struct pull *pull, const char *path, int fd
 	return wanted;
 }
 
-/* Write what IN has to NAME in DIR, whole or not at all. */
+/* Copy IN to NAME in DIR, atomically. */
 static int file_write(int dir, const char *name, int in, const struct object *object)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
@@ -144,12 +144,12 @@ static void pull_object(struct pull *pull, const char *path, const char *name)
 	int fd, err;
 
 	if ((size_t)snprintf(file, sizeof(file), "%s/%s", pull->dir, name) >= sizeof(file)) {
-		say("%s: its name is too long for %s", path, pull->dir);
+		message_print("%s: its name is too long for %s", path, pull->dir);
 		pull->failed++;
 		return;
 	}
 	if (file_is_current(file, object)) {
-		pull->there++;
+		pull->present++;
 		return;
 	}
 	fd = bucket_open_object(path);
@@ -158,12 +158,12 @@ static void pull_object(struct pull *pull, const char *path, const char *name)
 		return;
 	}
 	if (!object_is_selected(pull, path, fd)) {
-		pull->unwanted++;
+		pull->excluded++;
 		goto out;
 	}
 	err = file_write_path(file, fd, object);
 	if (err) {
-		say("%s: %s", file, strerror(-err));
+		message_print("%s: %s", file, strerror(-err));
 		pull->failed++;
 		goto out;
 	}
@@ -173,18 +173,19 @@ out:
 	close(fd);
 }
 
-static void pull_objects(struct pull *pull, const char *word)
+static void pull_objects(struct pull *pull, const char *url)
 {
 	struct progress progress;
 
 	progress_start(&progress);
 	for (uint32_t i = 0; i < pull->count; i++) {
-		const char *name = local_file_name(word, pull->paths[i]);
+		const char *name = local_file_name(url, pull->paths[i]);
 
 		if (name) {
 			pull_object(pull, pull->paths[i], name);
 		} else {
-			say("%s: not brought, as no file here can have that name", pull->paths[i]);
+			message_print("%s: skipped, as no local file can have that name",
+				      pull->paths[i]);
 			pull->failed++;
 		}
 		progress_show(&progress, "%u of %u", i + 1, pull->count);
@@ -198,17 +199,18 @@ static void pull_free_paths(struct pull *pull)
 		free(pull->paths[--pull->count]);
 }
 
-static int pull_url(struct pull *pull, const char *word)
+static int pull_url(struct pull *pull, const char *url)
 {
 	const struct selection *selection = &pull->args->selection;
 	int err;
 
-	if (!bucket_is_url(word)) {
-		say("pull: %s is no bucket: it is named as s3://BUCKET/PREFIX", word);
+	if (!bucket_is_url(url)) {
+		message_print("pull: %s is not a bucket; name one as s3://BUCKET/PREFIX", url);
 		return COMMAND_USAGE;
 	}
-	err = bucket_list_objects(word, &selection->pick, &selection->reach, pull_add_path, pull);
-	pull_objects(pull, word);
+	err = bucket_list_objects(url, &selection->uploads, &selection->bucket, pull_add_path,
+				  pull);
+	pull_objects(pull, url);
 	pull_free_paths(pull);
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
@@ -217,14 +219,14 @@ static void pull_print_result(const struct pull *pull)
 {
 	char bytes[TEXT_NUMBER];
 
-	printf("%u reports brought to %s, %s", pull->fetched, pull->dir,
-	       text_bytes(bytes, (double)pull->bytes));
-	if (pull->there)
-		printf("; %u were there", pull->there);
-	if (pull->unwanted)
-		printf("; %u are of another process, host or tag", pull->unwanted);
+	print_clean("%u reports downloaded to %s, %s", pull->fetched, pull->dir,
+		    text_bytes(bytes, (double)pull->bytes));
+	if (pull->present)
+		printf("; %u existed", pull->present);
+	if (pull->excluded)
+		printf("; %u are of another process, host or tag", pull->excluded);
 	if (pull->failed)
-		printf("; %u could not be had", pull->failed);
+		printf("; %u failed", pull->failed);
 	putchar('\n');
 }
 

@@ -1,8 +1,9 @@
-/* recover: what killed processes left in a spool, as profiles. */
+/* recover: makes profiles from what killed processes left in a spool. */
 #include "decoder/commands/args.h"
 #include "decoder/output/progress.h"
 #include "decoder/output/message.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,9 +15,9 @@
 #include "upload/recover/recover.h"
 
 static const struct command_option own_options[] = {
-	{ "-o", "DIR", "write profiles there, and deliver nothing", ARG_STRING,
+	{ "-o", "DIR", "write profiles there, deliver nothing; also finished reports", ARG_STRING,
 	  offsetof(struct args, output) },
-	{ "--dry-run", NULL, "say what there is, and change nothing", ARG_FLAG,
+	{ "--dry-run", NULL, "show what there is, and change nothing", ARG_FLAG,
 	  offsetof(struct args, dry) },
 	{ 0 },
 };
@@ -25,15 +26,17 @@ const struct command_option *const recover_options[] = { own_options, NULL };
 
 struct recovery {
 	const struct args *args;
-	const char *dir; /* as it was given */
+	const char *dir; /* as the user typed it */
 	struct progress progress;
-	unsigned seen, failed;
+	unsigned seen, failed, waiting;
 };
 
-static void print_destinations(const char *names)
+static void print_destinations(const struct cJSON *names)
 {
-	for (const char *name = names; name && *name; name += strlen(name) + 1)
-		printf("%s %s", name == names ? ", for" : " and", name);
+	const cJSON *name;
+
+	cJSON_ArrayForEach(name, names)
+		print_clean("%s %s", name == names->child ? ", for" : " and", name->valuestring);
 }
 
 static void print_recovered(const struct recovery *r, const struct recover_result *result)
@@ -41,21 +44,29 @@ static void print_recovered(const struct recovery *r, const struct recover_resul
 	const struct report *report = result->report;
 
 	if (result->made)
-		printf("%s/%s: ", r->args->output ? r->args->output : r->dir, result->made);
+		print_clean("%s/%s: ", r->args->output ? r->args->output : r->dir, result->made);
 	else
-		printf("%s/%s: would be recovered: ", r->dir, result->name);
-	printf("%llu samples of %s, process %d, %.1f s", (unsigned long long)report->samples_taken,
-	       report->executable, (int)report->pid,
-	       (double)(report->end_ms - report->start_ms) / 1000);
+		print_clean("%s/%s: would be recovered: ", r->dir, result->name);
+	print_clean("%llu samples of %s, process %d, %.1f s",
+		    (unsigned long long)report->samples_taken, report->executable, (int)report->pid,
+		    (double)(report->end_ms - report->start_ms) / 1000);
 	if (result->left_out)
-		printf(", without %llu bytes that were not finished",
-		       (unsigned long long)result->left_out);
+		print_clean(", without %llu unfinished bytes",
+			    (unsigned long long)result->left_out);
 	if (!r->args->output)
 		print_destinations(result->pending);
 	putchar('\n');
 }
 
-static void tell(void *context, const struct recover_result *result)
+static void print_waiting(const struct recovery *r, const struct recover_result *result)
+{
+	print_clean("%s/%s: awaits its delivery: %s, process %d", r->dir, result->name,
+		    result->report->executable, (int)result->report->pid);
+	print_destinations(result->pending);
+	putchar('\n');
+}
+
+static void recovery_print_result(void *context, const struct recover_result *result)
 {
 	struct recovery *r = context;
 
@@ -64,32 +75,38 @@ static void tell(void *context, const struct recover_result *result)
 	switch (result->outcome) {
 	case RECOVER_MADE:
 		print_recovered(r, result);
+		r->waiting += !r->args->output;
+		break;
+	case RECOVER_WAITS:
+		print_waiting(r, result);
+		r->waiting++;
 		break;
 	case RECOVER_ALIVE:
-		printf("%s/%s: its process is running\n", r->dir, result->name);
+		print_clean("%s/%s: its process is running\n", r->dir, result->name);
 		break;
 	case RECOVER_NOTHING:
-		printf("%s/%s: all of it was reported%s\n", r->dir, result->name,
-		       r->args->dry ? "" : "; removed");
+		print_clean("%s/%s: already reported completely%s\n", r->dir, result->name,
+			    r->args->dry ? "" : "; removed");
 		break;
 	case RECOVER_FOREIGN:
-		say("%s/%s: it is another user's, who alone can recover it", r->dir, result->name);
+		message_print("%s/%s: only its owner, another user, can recover it", r->dir,
+			      result->name);
 		r->failed++;
 		break;
 	case RECOVER_DAMAGED:
-		say("%s/%s: it is damaged, and there is nothing in it to recover%s", r->dir,
-		    result->name, r->args->dry ? "" : "; removed");
+		message_print("%s/%s: it is damaged and contains nothing to recover%s", r->dir,
+			      result->name, r->args->dry ? "" : "; removed");
 		r->failed++;
 		break;
 	case RECOVER_FAILED:
-		say("%s/%s: %s", r->dir, result->name, strerror(-result->err));
+		message_print("%s/%s: %s", r->dir, result->name, strerror(-result->err));
 		r->failed++;
 		break;
 	}
 	fflush(stdout);
 }
 
-static bool go_on(void *context)
+static bool recovery_show_progress(void *context)
 {
 	struct recovery *r = context;
 
@@ -99,26 +116,29 @@ static bool go_on(void *context)
 
 static int recover_directory(struct recovery *r, int dir, int out)
 {
-	const struct recover_how how = {
-		.dry = r->args->dry, .out = out, .go_on = go_on, .tell = tell, .context = r
-	};
+	const struct recover_how how = { .dry = r->args->dry,
+					 .finished = true,
+					 .out = out,
+					 .go_on = recovery_show_progress,
+					 .on_result = recovery_print_result,
+					 .context = r };
 	int made = recover_spool(dir, &how);
 
 	if (made == -EBUSY)
-		say("%s: somebody else is recovering it just now", r->dir);
+		message_print("%s: another process is recovering it now", r->dir);
 	else if (made < 0)
-		say("%s: %s", r->dir, strerror(-made));
+		message_print("%s: %s", r->dir, strerror(-made));
 	return made;
 }
 
-/* In a directory that all may write to each user has one of their own (SPOOL_DIR). */
+/* Recover a spool. In a directory that all users may write to, each user has a subdirectory (SPOOL_DIR). */
 static int recover_spool_directory(struct recovery *r, int out)
 {
 	int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), own, made;
 	char name[16];
 
 	if (dir < 0) {
-		say("%s: %s", r->dir, strerror(errno));
+		message_print("%s: %s", r->dir, strerror(errno));
 		return -errno;
 	}
 	made = recover_directory(r, dir, out);
@@ -144,7 +164,13 @@ static int recover_all(const struct args *args, int out)
 	}
 	progress_clear(&r.progress);
 	if (!r.seen && !failed)
-		say("nothing was left by a process that was killed");
+		message_print("no killed process left anything");
+	if (r.waiting && !args->dry)
+		message_print("%u report%s in the spool until a process with this "
+			      "ASPROF_AGENT_SPOOL_DIR and the same destination delivers %s; "
+			      "recover -o DIR writes profiles instead",
+			      r.waiting, r.waiting == 1 ? " waits" : "s wait",
+			      r.waiting == 1 ? "it" : "them");
 	return failed || r.failed ? COMMAND_FAILED : COMMAND_OK;
 }
 
@@ -154,13 +180,14 @@ int cmd_recover(int argc, char **argv)
 	int status = args_parse(&args, argc, argv, recover_options), out = -1;
 
 	if (status == COMMAND_OK && !args.file_count) {
-		say("recover: which directory? It is what ASPROF_AGENT_SPOOL_DIR says");
+		message_print(
+			"recover: no directory given; it is the value of ASPROF_AGENT_SPOOL_DIR");
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK && args.output && !args.dry) {
 		out = dir_make(args.output, 0755);
 		if (out < 0) {
-			say("%s: %s", args.output, strerror(-out));
+			message_print("%s: %s", args.output, strerror(-out));
 			status = COMMAND_FAILED;
 		}
 	}

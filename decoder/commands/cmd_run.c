@@ -1,5 +1,5 @@
-/* asprof-agent run: a command under the preload. It passes signals on, ends as the command ends, and
- * says then where the profiles are. */
+/* run: runs a command with the preload. Forwards signals, exits like the command, and reports where the profiles
+ * are. */
 #include "decoder/commands/commands.h"
 
 #include <errno.h>
@@ -17,20 +17,20 @@
 
 #define PRELOAD "libasprof_preload.so"
 
-/* As env(1) has them. */
+/* Exit statuses of env(1). */
 enum { RUN_FAILED = 125, RUN_CANNOT_EXECUTE = 126, RUN_NOT_FOUND = 127 };
 
-/* Each switch is a variable of the agent under a shorter name. */
+/* Each switch sets a variable of the agent. */
 static const struct {
 	const char *name, *variable;
-} switches[] = {
+} run_switches[] = {
 	{ "-o", OPTION_PREFIX "LOCAL_DIR" },         { "--cpu", OPTION_PREFIX "CPU_INTERVAL" },
 	{ "--wall", OPTION_PREFIX "WALL_INTERVAL" }, { "--mem", OPTION_PREFIX "NATIVE_MEM" },
 	{ "--engine", OPTION_PREFIX "ENGINE" },
 };
 
 static const struct command_option own_options[] = {
-	{ .name = "-o", .argument = "DIR", .help = "where the profiles go; made if missing" },
+	{ .name = "-o", .argument = "DIR", .help = "directory for profiles; made if missing" },
 	{ .name = "--cpu", .argument = "10ms", .help = "CPU time between samples, or off (100ms)" },
 	{ .name = "--wall",
 	  .argument = "100ms",
@@ -47,7 +47,7 @@ const struct command_option *const run_options[] = {
 	NULL,
 };
 
-/* The agent opens the directory from wherever the program has gone by then. */
+/* Set an absolute path, as the program may change its working directory before the agent opens it. */
 static int set_local_directory(const char *dir)
 {
 	char path[PATH_MAX];
@@ -58,7 +58,7 @@ static int set_local_directory(const char *dir)
 		goto failed;
 	return 0;
 failed:
-	say("run: %s: %s", dir, strerror(errno));
+	message_print("run: %s: %s", dir, strerror(errno));
 	return RUN_FAILED;
 }
 
@@ -67,11 +67,11 @@ static int apply_switch(const char *name, const char *variable, const char *valu
 	char problem[OPTION_PROBLEM_MAX];
 
 	if (!*value) {
-		say("run: %s needs a value", name);
+		message_print("run: %s needs a value", name);
 		return COMMAND_USAGE;
 	}
 	if (option_check(variable, value, problem)) {
-		say("run: %s: %s", name, problem);
+		message_print("run: %s: %s", name, problem);
 		return COMMAND_USAGE;
 	}
 	if (!strcmp(name, "-o"))
@@ -79,52 +79,53 @@ static int apply_switch(const char *name, const char *variable, const char *valu
 	return setenv(variable, value, 1) ? RUN_FAILED : 0;
 }
 
-/* Take `NAME VALUE` or `NAME=VALUE` at *ARGV, and move *ARGV to the last word taken. */
+/* Parse `NAME VALUE` or `NAME=VALUE` at *ARGV, and move *ARGV to the last word used. */
 static int parse_switch(char ***argv)
 {
 	const char *word = **argv, *value;
 	size_t length;
 
-	for (size_t i = 0; i < sizeof(switches) / sizeof(*switches); i++) {
-		length = strlen(switches[i].name);
-		if (strncmp(word, switches[i].name, length) ||
+	for (size_t i = 0; i < sizeof(run_switches) / sizeof(*run_switches); i++) {
+		length = strlen(run_switches[i].name);
+		if (strncmp(word, run_switches[i].name, length) ||
 		    (word[length] && word[length] != '='))
 			continue;
 		if (word[length])
 			value = word + length + 1;
 		else
 			value = (*argv)[1] ? *++*argv : "";
-		return apply_switch(switches[i].name, switches[i].variable, value);
+		return apply_switch(run_switches[i].name, run_switches[i].variable, value);
 	}
-	say("run: no switch '%s'", word);
+	message_print("run: no switch '%s'", word);
 	return COMMAND_USAGE;
 }
 
-/* The preload beside this command, as in the build tree, or in the lib directory beside its
- * bin, as installed; else its soname, which the dynamic linker looks up. */
+/* Find the preload next to this command, as in the build tree, or in ../lib, as installed. Otherwise return its soname,
+ * which the dynamic linker searches for. */
 int run_find_preload(char path[PATH_MAX])
 {
-	static const char *const places[] = { "", "../lib/", "../lib64/" };
-	char self[PATH_MAX], tried[2 * PATH_MAX];
+	static const char *const directories[] = { "", "../lib/", "../lib64/" };
+	char self[PATH_MAX], candidate[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[n > 0 ? n : 0] = '\0';
 	if (strrchr(self, '/'))
 		strrchr(self, '/')[1] = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(tried, sizeof(tried), "%s%s" PRELOAD, self, places[i]);
-		if (realpath(tried, path))
+	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
+		snprintf(candidate, sizeof(candidate), "%s%s" PRELOAD, self, directories[i]);
+		if (realpath(candidate, path))
 			break;
 		strcpy(path, PRELOAD);
 	}
 	if (strpbrk(path, " :")) {
-		say("run: LD_PRELOAD cannot hold '%s': its path has a space or a colon", path);
+		message_print("run: LD_PRELOAD cannot hold '%s': its path has a space or a colon",
+			      path);
 		return RUN_FAILED;
 	}
 	return 0;
 }
 
-/* In front of what is there, unless it is there already. */
+/* Put the preload first in LD_PRELOAD, unless it is already there. */
 static int set_preload(void)
 {
 	const char *present = getenv("LD_PRELOAD");
@@ -160,7 +161,7 @@ int cmd_run(int argc, char **argv)
 	if (*argv && !strcmp(*argv, "--"))
 		argv++;
 	if (!*argv) {
-		say("run: no command given");
+		message_print("run: no command given");
 		return COMMAND_USAGE;
 	}
 	err = set_preload();
@@ -168,7 +169,7 @@ int cmd_run(int argc, char **argv)
 		return err;
 	err = -run_command_wait(&command, argv);
 	if (err) {
-		say("run: %s: %s", *argv, strerror(err));
+		message_print("run: %s: %s", *argv, strerror(err));
 		return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 	}
 	run_report_profiles(&command);

@@ -1,4 +1,4 @@
-/* summary: what is in the recordings. */
+/* summary: contents of recordings. */
 #include "decoder/commands/commands.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DEFAULT_LIMIT 20
 
@@ -41,15 +42,16 @@ static void print_losses(const struct summary *s)
 			title = "";
 		}
 	if (*title)
-		printf("%-9s %s\n", title, s->has_losses ? "nothing" : "not told by this engine");
+		printf("%-9s %s\n", title,
+		       s->has_losses ? "nothing" : "not reported by this engine");
 }
 
 static uint64_t thread_events(const struct summary *s, uint32_t thread)
 {
-	return thread < s->thread_room ? s->threads[thread] : 0;
+	return thread < s->thread_capacity ? s->threads[thread] : 0;
 }
 
-/* In an order that does not hang on who read what first. */
+/* Compare by name and TID, as thread numbers depend on the order of reading. */
 static int compare_thread(const void *a, const void *b, void *arg)
 {
 	const struct summary *s = arg;
@@ -65,7 +67,7 @@ static int compare_events(const void *a, const void *b, void *arg)
 	return x != y ? (x < y ? 1 : -1) : compare_thread(a, b, arg);
 }
 
-/* The numbers of all threads, the busiest first where only some are shown. */
+/* Returns the numbers of all threads, the busiest first if only SOME are shown. */
 static uint32_t *sorted_threads(struct summary *s, bool some)
 {
 	uint32_t count = s->profile.threads.count;
@@ -78,10 +80,24 @@ static uint32_t *sorted_threads(struct summary *s, bool some)
 	return ids;
 }
 
+/* Count the threads without a name: threads of async-profiler's that ended before their names were read. */
+static uint32_t count_unnamed(const struct summary *s)
+{
+	uint32_t unnamed = 0;
+	char name[256];
+
+	for (uint32_t id = 1; id <= s->profile.threads.count; id++) {
+		profile_thread_name(&s->profile, id, name, sizeof(name));
+		unnamed += !strncmp(name, "[tid=", strlen("[tid="));
+	}
+	return unnamed;
+}
+
 static void summary_print_text(const struct summary *s, const struct args *args,
 			       const uint32_t *threads)
 {
 	const struct profile *p = &s->profile;
+	uint32_t unnamed = count_unnamed(s);
 	char number[TEXT_NUMBER];
 	char name[256];
 
@@ -100,16 +116,19 @@ static void summary_print_text(const struct summary *s, const struct args *args,
 		putchar('\n');
 	}
 	print_losses(s);
+	if (unnamed)
+		printf("Unnamed   %u of %u threads: they ended before the engine read their "
+		       "names\n",
+		       unnamed, p->threads.count);
 	if (s->java_unnamed)
-		puts("Java      its methods stand as one frame, [Java]: async-profiler names them, "
-		     "if "
-		     "ASPROF_AGENT_LIB\n          leads to its library");
+		puts("Java      its methods are shown as one frame, [Java]: async-profiler names "
+		     "them, if\n          ASPROF_AGENT_LIB names its library");
 	printf("\n    events       bytes  type\n");
 	for (uint32_t i = 0; i < s->room && s->types[i].events; i++)
 		printf("%10" PRIu64 "  %10s  %s\n", s->types[i].events,
 		       text_bytes(number, (double)s->types[i].bytes), s->types[i].name);
 	printf("\nThreads   %u\n", p->threads.count);
-	for (uint32_t i = 0; i < p->threads.count && (!args->limit || i < args->limit); i++) {
+	for (uint32_t i = 0; i < args_limit(args, p->threads.count); i++) {
 		profile_thread_name(p, threads[i], name, sizeof(name));
 		printf("%10" PRIu64 "  %s\n", thread_events(s, threads[i]), name);
 	}
@@ -143,7 +162,7 @@ static void summary_print_json(const struct summary *s, const uint32_t *threads)
 		printf(":{\"count\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", s->types[i].events,
 		       s->types[i].bytes);
 	}
-	printf("},\"threads\":[");
+	printf("},\"threads_unnamed\":%u,\"threads\":[", count_unnamed(s));
 	for (uint32_t i = 0; i < p->threads.count; i++) {
 		profile_thread_name(p, threads[i], name, sizeof(name));
 		printf("%s", i ? "," : "");

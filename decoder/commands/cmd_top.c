@@ -5,8 +5,8 @@
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/functions.h"
+#include "profile/aggregate/confidence.h"
 #include "profile/aggregate/profile.h"
-#include "profile/basics/names.h"
 #include "profile/basics/text.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const struct command_option own_options[] = {
 	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
 	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
 	  offsetof(struct args, by_count) },
-	{ "--full-names", NULL, "names as they are, however long", ARG_FLAG,
+	{ "--full-names", NULL, "names in full length", ARG_FLAG,
 	  offsetof(struct args, full_names) },
 	{ "--by", "KEY", "a column for each host, process, group, tag or label", ARG_STRING,
 	  offsetof(struct args, by) },
@@ -41,42 +41,29 @@ struct top {
 	bool out_of_memory;
 };
 
-static double share(double part, double whole)
+/* Print a weight, its share, and with INTERVALS its confidence interval. */
+static void print_share(const struct top *t, const struct functions *functions, double part,
+			bool intervals)
 {
-	return whole > 0 ? 100 * part / whole : 0;
+	struct interval interval = interval_of(part, functions->weight, functions->effective);
+	char weight[TEXT_NUMBER], share[TEXT_NUMBER], range[TEXT_NUMBER];
+
+	printf("%10s %7s ", text_amount(weight, part, t->unit),
+	       interval_share(share, sizeof(share),
+			      functions->weight > 0 ? part / functions->weight : 0, &interval));
+	if (intervals)
+		printf("%8s ", interval_text(range, sizeof(range), &interval));
 }
 
-static const char *top_function_name(const struct top *t, const struct function *function)
+static void print_row(const struct top *t, const struct functions *functions,
+		      const struct function *function, bool intervals)
 {
-	return function->name ? intern_text(&t->profile->names, function->name) : "[no stack]";
-}
-
-/* The library of a native function; a Java method's name has its class in it already. */
-static const char *module_name(const struct top *t, const struct function *function)
-{
-	const char *module = intern_text(&t->profile->names, function->module);
-	const char *name = top_function_name(t, function);
-	size_t length = strlen(module);
-
-	return !strncmp(name, module, length) && (name[length] == '.' || !name[length]) ? ""
-											: module;
-}
-
-static void print_row(const struct top *t, const struct function *function, double weight)
-{
-	char self[TEXT_NUMBER], total[TEXT_NUMBER];
-	const char *module = module_name(t, function);
-	unsigned left = t->width > 46 ? t->width - 40 : 0, taken = (unsigned)strlen(module);
-
-	printf("%10s %6.2f%% %10s %6.2f%%  ", text_amount(self, function->self, t->unit),
-	       share(function->self, weight), text_amount(total, function->total, t->unit),
-	       share(function->total, weight));
-	if (left && taken + 3 < left / 2)
-		left -= taken + 3;
-	names_print(top_function_name(t, function), left, t->args->full_names);
-	if (*module)
-		printf(" [%s]", module);
-	putchar('\n');
+	print_share(t, functions, function->self, intervals);
+	print_share(t, functions, function->total, intervals);
+	putchar(' ');
+	top_print_function(top_function_name(t->profile, function),
+			   intern_text(&t->profile->names, function->module), t->width,
+			   intervals ? 58 : 40, t->args->full_names);
 }
 
 static bool top_find_functions(struct top *t, struct functions *functions, uint32_t thread)
@@ -87,22 +74,53 @@ static bool top_find_functions(struct top *t, struct functions *functions, uint3
 	return false;
 }
 
+/* Whether the interval of any displayed share is wider than one percentage point. */
+static bool needs_intervals(const struct functions *functions, uint32_t rows)
+{
+	for (uint32_t i = 0; i < rows; i++) {
+		const double parts[] = { functions->list[i].self, functions->list[i].total };
+
+		for (int k = 0; k < 2; k++) {
+			struct interval interval =
+				interval_of(parts[k], functions->weight, functions->effective);
+
+			if (!interval_digits(&interval))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void print_table(struct top *t, uint32_t thread, const char *title)
 {
 	struct functions functions;
 	char weight[TEXT_NUMBER];
+	bool intervals;
+	uint32_t rows;
 
 	if (!top_find_functions(t, &functions, thread))
 		return;
 	if (title)
 		printf("\n%s  %s (%.0f samples)\n", title,
 		       text_amount(weight, functions.weight, t->unit), functions.samples);
-	printf("\n      self       %%      total       %%  function\n");
-	for (uint32_t i = 0; i < functions.count && (!t->args->limit || i < t->args->limit); i++)
-		print_row(t, &functions.list[i], functions.weight);
-	if (t->args->limit && functions.count > t->args->limit)
-		printf("... and %u more (-n 0 shows all)\n", functions.count - t->args->limit);
+	rows = args_limit(t->args, functions.count);
+	intervals = needs_intervals(&functions, rows);
+	puts(intervals ? "\n      self       %   95% CI      total       %   95% CI  function"
+		       : "\n      self       %      total       %  function");
+	for (uint32_t i = 0; i < rows; i++)
+		print_row(t, &functions, &functions.list[i], intervals);
+	if (rows < functions.count)
+		printf("... and %u more (-n 0 shows all)\n", functions.count - rows);
 	functions_free(&functions);
+}
+
+/* Print the bounds of a share, 0 to 1. */
+static void print_json_interval(const char *name, const struct functions *functions, double part)
+{
+	struct interval interval = interval_of(part, functions->weight, functions->effective);
+
+	printf(",\"%s\":", name);
+	interval_json(stdout, &interval);
 }
 
 static void print_json_functions(struct top *t, uint32_t thread)
@@ -115,18 +133,22 @@ static void print_json_functions(struct top *t, uint32_t thread)
 	json_number(stdout, functions.weight);
 	printf(",\"samples\":");
 	json_number(stdout, functions.samples);
+	putchar(',');
+	interval_json_effective(stdout, "effective_samples", functions.effective);
 	printf(",\"functions\":[");
-	for (uint32_t i = 0; i < functions.count && (!t->args->limit || i < t->args->limit); i++) {
+	for (uint32_t i = 0; i < args_limit(t->args, functions.count); i++) {
 		const struct function *function = &functions.list[i];
 
 		printf("%s{\"name\":", i ? "," : "");
-		json_string(stdout, top_function_name(t, function));
+		json_string(stdout, top_function_name(t->profile, function));
 		printf(",\"module\":");
 		json_string(stdout, intern_text(&t->profile->names, function->module));
 		printf(",\"self\":");
 		json_number(stdout, function->self);
 		printf(",\"total\":");
 		json_number(stdout, function->total);
+		print_json_interval("self_interval", &functions, function->self);
+		print_json_interval("total_interval", &functions, function->total);
 		putchar('}');
 	}
 	putchar(']');
@@ -147,7 +169,7 @@ static int compare_thread_weight(const void *a, const void *b, void *arg)
 	return profile_compare_threads(arg, x->thread, y->thread);
 }
 
-/* Threads with any weight, heaviest first. */
+/* Returns threads with any weight, heaviest first. */
 static struct thread_weight *threads_by_weight(const struct top *t, uint32_t *count)
 {
 	const struct profile *p = t->profile;
@@ -211,6 +233,8 @@ static void top_print_json(struct top *t, const struct thread_weight *threads, u
 		print_json_functions(t, threads[i].thread);
 		printf("}%s", i + 1 == count ? "]" : "");
 	}
+	printf(",\"losses\":");
+	losses_json(stdout, &t->profile->losses);
 	printf("}\n");
 }
 
@@ -225,34 +249,36 @@ static int print_top(struct top *t)
 		top_print_text(t, threads, count);
 	t->out_of_memory |= !threads;
 	if (t->out_of_memory)
-		say("out of memory");
+		message_print("out of memory");
 	free(threads);
 	return t->out_of_memory ? COMMAND_FAILED : COMMAND_OK;
 }
 
-/* What is compared with what. Returns a status. */
+/* Print a comparison. Returns a status. */
 static int top_print_compared(const struct top *t, const struct profile *base)
 {
-	struct compare compare = { .args = t->args,
-				   .metric = t->metric,
-				   .by_total = t->by_total,
-				   .unit = t->unit,
-				   .width = t->width };
+	struct top_compare compare = { .args = t->args,
+				       .metric = t->metric,
+				       .by_total = t->by_total,
+				       .unit = t->unit,
+				       .losses = &t->profile->losses,
+				       .base_losses = &base->losses,
+				       .width = t->width };
 	int err = t->args->by ? top_compare_by_label(&compare, t->profile)
 			      : top_compare_base(&compare, t->profile, base);
 
 	if (err)
-		say("out of memory");
+		message_print("out of memory");
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
-/* What does not go together. */
+/* Check for switches that exclude each other. */
 static int args_check_conflicts(const struct args *args)
 {
 	if (args->by && args->base_count)
-		say("top: --by and --base do not go together");
+		message_print("top: --by and --base exclude each other");
 	else if (args->query.threads && (args->by || args->base_count))
-		say("top: --threads does not go together with --by and --base");
+		message_print("top: --threads excludes --by and --base");
 	else
 		return COMMAND_OK;
 	return COMMAND_USAGE;

@@ -1,4 +1,4 @@
-/* All files of a command read into one result. */
+/* Input of a command: all of its files read into one result. */
 #include "decoder/commands/command_input.h"
 
 #include <errno.h>
@@ -9,8 +9,22 @@
 int command_status_from_error(int err)
 {
 	if (err == -ENOMEM)
-		say("out of memory");
+		message_print("out of memory");
 	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
+static void print_losses(const struct args *args, const char *of, const struct losses *losses,
+			 bool live)
+{
+	char text[512];
+
+	if (losses_text(losses, live, text, sizeof(text)))
+		message_print("%s: %s%s", args->command, of, text);
+}
+
+void command_print_losses(const struct args *args, const struct losses *losses)
+{
+	print_losses(args, "", losses, false);
 }
 
 static int read_files(struct profile *profile, const struct query *query,
@@ -27,8 +41,11 @@ static int read_files(struct profile *profile, const struct query *query,
 
 int command_read_profile(struct profile *profile, const struct args *args, uint32_t metrics)
 {
-	return read_files(profile, &args->query, &args->selection, args->files, args->file_count,
-			  metrics);
+	int status = read_files(profile, &args->query, &args->selection, args->files,
+				args->file_count, metrics);
+
+	print_losses(args, "", &profile->losses, args->metric == METRIC_LIVE);
+	return status;
 }
 
 int command_read_base(struct profile *profile, const struct args *args, uint32_t metrics)
@@ -42,9 +59,10 @@ int command_read_base(struct profile *profile, const struct args *args, uint32_t
 	}
 	status = read_files(profile, &query, &args->base_selection, args->base, args->base_count,
 			    metrics);
+	print_losses(args, "of the base, ", &profile->losses, args->metric == METRIC_LIVE);
 	if (status == COMMAND_OK && !profile->count)
-		say("%s: nothing to compare with: the base has no samples of this kind",
-		    args->command);
+		message_print("%s: nothing to compare with: the base has no samples of this kind",
+			      args->command);
 	return status;
 }
 
@@ -57,6 +75,7 @@ int command_read_heap(struct heap *heap, const struct args *args)
 		err = heap_read(heap);
 	file_feed_close(heap->feed);
 	heap->feed = NULL;
+	print_losses(args, "", &heap->profile.losses, heap->want_snapshots);
 	return command_status_from_error(err);
 }
 

@@ -1,5 +1,5 @@
-/* The commands of asprof-agent. A row of the table in main.c is one command; from the rows come
- * the dispatch, `--help` and the words for shell completion. */
+/* Commands of asprof-agent. main.c has a table with one row per command, for dispatch, `--help` and shell
+ * completion. */
 #ifndef DECODER_COMMANDS_COMMANDS_H
 #define DECODER_COMMANDS_COMMANDS_H
 
@@ -8,15 +8,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What a command returns: the exit status, or COMMAND_HELP to have its help printed. A command
- * that returns COMMAND_USAGE has said what is wrong; main() then points to its help. */
+/* Result of a command: the exit status, or COMMAND_HELP to print its help. For COMMAND_USAGE the command has printed
+ * the error, and main() refers to the help. */
 enum { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2, COMMAND_HELP = -1 };
 
-/* One switch of a command, for its help and completion; kind and offset are for args_parse().
- * Tables end with a row of no name, lists of them with NULL. */
+/* One switch of a command, for help and completion. kind and offset are for args_parse(). A table ends with a
+ * row without name; a list of tables ends with NULL. */
 struct command_option {
 	const char *name;     /* "--thread", or "-n" */
-	const char *argument; /* "REGEX"; NULL for a plain switch */
+	const char *argument; /* "REGEX"; NULL: a switch without argument */
 	const char *help;
 	int kind;
 	size_t offset;
@@ -28,8 +28,8 @@ struct command {
 	const char *arguments;                       /* "FILE… [-o OUT]" */
 	const char *help;                            /* one sentence */
 	const char *example;                         /* a whole command line */
-	const struct command_option *const *options; /* its own first, then those it shares */
-	size_t own;                                  /* how many tables are its own */
+	const struct command_option *const *options; /* own tables first, then shared ones */
+	size_t own;                                  /* number of own tables */
 };
 
 int cmd_doctor(int argc, char **argv);
@@ -39,9 +39,7 @@ int cmd_pull(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_status(int argc, char **argv);
-int cmd_start(int argc, char **argv);
-int cmd_stop(int argc, char **argv);
-int cmd_flush(int argc, char **argv);
+int cmd_control(int argc, char **argv); /* start, stop, flush: argv[0] names the request */
 int cmd_set(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
@@ -70,21 +68,17 @@ extern const struct command_option *const longpolls_options[];
 extern const struct command_option *const options_options[];
 extern const struct command_option *const run_options[];
 extern const struct command_option *const pull_options[];
-extern const struct command_option *const doctor_options[];
 extern const struct command_option *const recover_options[];
 
-extern const struct command_option *const ps_options[];
 extern const struct command_option *const status_options[];
-extern const struct command_option *const order_options[];
 extern const struct command_option *const set_options[];
 extern const struct command_option *const profile_options[];
-extern const struct command_option *const take_options[];
 
-/* The number of a process that TEXT is; false after a line on stderr, also for NULL. */
-bool command_pid(const char *text, pid_t *pid);
+/* Parse a process ID. Returns false after a message; also for NULL. */
+bool command_parse_pid(const char *text, pid_t *pid);
 
-/* Where the preload is that `run` puts into LD_PRELOAD: its path, or its name alone where the dynamic linker
- * is left to find it. Returns 0, or a status after saying why. */
+/* Get the path of the preload that `run` sets in LD_PRELOAD, or its soname if the dynamic linker must find it.
+ * Returns 0, or a status after a message. */
 int run_find_preload(char path[PATH_MAX]);
 
 #endif

@@ -1,77 +1,103 @@
-/* asprof-agent doctor: what would keep profiles from coming. One table of checks (cmd_doctor.c); each
- * looks at one thing and tells what it finds, with what mends it. */
+/* asprof-agent doctor: checks for what prevents profiles. cmd_doctor.c has a table of checks. Each check examines one
+ * thing and reports findings with their remedies. */
 #ifndef DECODER_COMMANDS_DOCTOR_H
 #define DECODER_COMMANDS_DOCTOR_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "core/environment.h"
 #include "core/options/config.h"
 #include "decoder/commands/preloadable.h"
+#include "upload/aws/aws.h"
 
 enum severity {
-	SEVERITY_STOP, /* no profiles come */
-	SEVERITY_NOTE, /* they come, but for something */
+	SEVERITY_STOP, /* no profiles are made */
+	SEVERITY_NOTE, /* profiles are made, but incomplete */
 	SEVERITIES,
 };
 
-struct patient;
+struct doctor_subject;
 
-/* A finding of PATIENT's, as NAME, LINE and what mends it. */
-typedef void doctor_report(struct patient *patient, enum severity severity, const char *name,
-			   const char *line, const char *mend);
+/* Receives a finding: NAME of the check, LINE for the problem, REMEDY. */
+typedef void doctor_report(struct doctor_subject *subject, enum severity severity, const char *name,
+			   const char *line, const char *remedy);
 
-/* What is looked at: a program that would be started, a process, or this machine and user alone. */
-struct patient {
-	const char *asked;       /* as the user named it; NULL: this machine and user alone */
-	pid_t pid;               /* 0: no process */
-	bool has_preload;        /* the preload is mapped into the process */
-	char root[32];           /* what its paths lie below: "", or "/proc/PID/root" */
-	char program[PATH_MAX];  /* as it is started, a script perhaps */
-	char library[PATH_MAX];  /* the preload: its path, or its name alone */
-	struct preloadable file; /* what is executed for it */
+/* Subject of the checks: a program to start, a process, or this machine and user only. */
+struct doctor_subject {
+	const char *requested; /* as the user named it; NULL: this machine and user only */
+	pid_t pid;             /* 0: no process */
+	bool has_preload;      /* the preload is mapped into the process */
+	bool is_isolated; /* namespaces or a seccomp filter may block it from what this process can access */
+	int seccomp;             /* seccomp mode of the process, or of this process */
+	char program[PATH_MAX];  /* path of the program, which may be a script */
+	char library[PATH_MAX];  /* path or soname of the preload */
+	struct preloadable file; /* the file that is executed for the program */
 
-	char **environment;   /* its, or ours */
-	struct config config; /* read from that; all zero where it is wrong */
-	bool configured;
-	char problem[OPTION_PROBLEM_MAX]; /* why not; "" where they are read, and switch it off */
+	char **environment;   /* of the subject, or of this process */
+	struct config config; /* from the environment; all zero if it is invalid */
+	bool is_configured;
+	char problem[OPTION_PROBLEM_MAX]; /* "": valid, or switched off */
 
-	const char *check; /* the one that is under way */
-	doctor_report *tell;
-	unsigned int found[SEVERITIES];
+	const char *check; /* name of the current check */
+	doctor_report *report;
+	unsigned int counts[SEVERITIES];
 };
 
-/* Look at COMMAND, as execvp(3) would find it, in this process's environment; NULL: at this machine and
- * user alone. */
-void doctor_select_program(struct patient *patient, const char *command);
+/* Set SUBJECT to COMMAND, found as by execvp(3), in this process's environment. NULL: this machine and user only. */
+void doctor_select_program(struct doctor_subject *subject, const char *command);
 
-/* Make the checks that apply, in the order of the table, and have TELL hear of what they find. Where the
- * program has been run already, OF_RUN leaves out what the agent then says by itself, and what asks the
- * network. Returns 0, or COMMAND_FAILED where the preload's place cannot be told. */
+/* Run all applicable checks in the order of the table, and pass findings to REPORT. DOCTOR_AFTER_RUN skips checks whose
+ * result the agent itself has reported, and checks that need the network.
+ * Returns 0, or COMMAND_FAILED after a message if the preload's path is unusable. */
 enum doctor_extent { DOCTOR_ALL, DOCTOR_AFTER_RUN };
-int doctor_run_checks(struct patient *patient, enum doctor_extent extent, doctor_report *tell);
+int doctor_run_checks(struct doctor_subject *subject, enum doctor_extent extent,
+		      doctor_report *report);
 
-/* Tell of a finding, under the name of the check or, where NAME is one, under that. */
-void doctor_add_finding(struct patient *patient, enum severity severity, const char *name,
-			const char *mend, const char *format, ...)
+/* Run the checks on process subject->pid, in a child with that process's credentials. Thus the owner of its environment
+ * gets no rights of the caller. Returns 0, or -errno after a message. */
+int doctor_check_process(struct doctor_subject *subject, doctor_report *report);
+
+/* Returns the seccomp mode of this process. */
+int doctor_own_seccomp_mode(void);
+
+/* Parse the child's answer, which is not trusted and is overwritten. For doctor_check_process() and its test.
+ * Returns 0; -EPERM after the child's error message; -EPROTO for an invalid or truncated answer. Findings before
+ * the error are reported. */
+int doctor_parse_answer(struct doctor_subject *subject, char *data, size_t length);
+
+/* Report a finding. NAME: NULL for the name of the current check. */
+void doctor_add_finding(struct doctor_subject *subject, enum severity severity, const char *name,
+			const char *remedy, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* The value of NAME in the patient's environment; NULL where it has none. */
-const char *doctor_get_variable(const struct patient *patient, const char *name);
+/* Returns the value of NAME in the subject's environment, or NULL. */
+const char *doctor_get_variable(const struct doctor_subject *subject, const char *name);
 
-/* What the program's dynamic linker says when it is asked to list what it would load with LIBRARY
- * preloaded; it does not run the program. True when it has nothing against it; else LINE says what. */
-bool linker_accepts(const struct patient *patient, const char *library, char *line, size_t size);
+typedef void doctor_check(struct doctor_subject *subject);
 
-typedef void doctor_check(struct patient *patient);
-
-/* doctor_program.c: the program's file. */
+/* doctor_program.c: file of the program. */
 doctor_check doctor_preloadable, doctor_library, doctor_malloc, doctor_unwind, doctor_symbols,
 	doctor_go, doctor_java, doctor_engine;
-/* doctor_settings.c: settings, and what the process or its surroundings are like. */
+/* doctor_settings.c: settings, environment and kernel. */
 doctor_check doctor_settings, doctor_unknown, doctor_left_out, doctor_preloaded, doctor_perf,
 	doctor_seccomp;
-/* doctor_destinations.c: where profiles go. */
+/* doctor_destinations.c: directories and the bucket. */
 doctor_check doctor_directory, doctor_spool, doctor_bucket;
+/* doctor_servers.c: Pyroscope and OTLP servers. */
+doctor_check doctor_pyroscope, doctor_otlp;
+/* doctor_live.c: live endpoint of the process. Runs in the caller, whose user the endpoint accepts. */
+doctor_check doctor_live;
+
+/* HTTP client with the subject's environment. doctor_network_open() returns 0, or not 0 after a finding if the network
+ * must not be used. */
+struct doctor_network {
+	struct aws aws;
+	struct environment environment;
+	sigset_t before;
+};
+int doctor_network_open(struct doctor_network *network, struct doctor_subject *subject);
+void doctor_network_close(struct doctor_network *network);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the doctor finds in a program's file, and by asking its dynamic linker. */
+/* Checks of the doctor: the program's file, and its dynamic linker. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,17 +12,21 @@
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
 #include "engine/symbols/debug_file.h"
+#include "profile/basics/text.h"
 
-#define SAID_MAX 8192
+#define OUTPUT_MAX 8192
 
-static struct elf *open_program(const struct patient *p)
+/* Returns the name of the executed file. */
+static const char *executed_file(const struct doctor_subject *p)
 {
-	char path[2 * PATH_MAX];
+	return p->pid ? p->program : p->file.file;
+}
+
+static struct elf *open_program(const struct doctor_subject *p)
+{
 	struct elf *elf;
 
-	snprintf(path, sizeof(path), "%s%s", strncmp(p->file.file, "/proc/", 6) ? p->root : "",
-		 p->file.file);
-	return elf_open(&elf, path) ? NULL : elf;
+	return elf_open(&elf, p->file.file) ? NULL : elf;
 }
 
 /* Whether the program is linked against a library whose name begins with PREFIX. */
@@ -46,7 +50,7 @@ static bool needs_library(struct elf *elf, const char *prefix)
 	return false;
 }
 
-void doctor_preloadable(struct patient *p)
+void doctor_preloadable(struct doctor_subject *p)
 {
 	static const char *const names[PRELOADABLE_OBSTACLES] = {
 		[PRELOADABLE_MACHINE] = "architecture",
@@ -58,23 +62,23 @@ void doctor_preloadable(struct patient *p)
 	};
 	char why[PRELOADABLE_REASON_MAX];
 
-	if (!p->asked || p->file.obstacle == PRELOADABLE)
+	if (!p->requested || p->file.obstacle == PRELOADABLE)
 		return;
 	preloadable_reason(&p->file, why);
 	doctor_add_finding(p, SEVERITY_STOP, names[p->file.obstacle], preloadable_remedy(&p->file),
-			   "%s: %s", p->pid ? p->program : p->file.file, why);
+			   "%s: %s", executed_file(p), why);
 }
 
-/* musl's linker lists what it would load when it is called by that name; the variable says nothing to it. */
+/* musl's linker lists libraries if its name is ldd. It ignores LD_TRACE_LOADED_OBJECTS. */
 static bool is_musl(const char *linker)
 {
-	const char *base = strrchr(linker, '/') ? strrchr(linker, '/') + 1 : linker;
+	const char *base = text_base_name(linker);
 
 	return !strncmp(base, "ld-musl-", 8);
 }
 
-/* In the child: standard output and error go to FD. */
-__attribute__((noreturn)) static void child_execute_linker(const struct patient *p,
+/* In the child: execute the linker, with standard output and error to FD. */
+__attribute__((noreturn)) static void child_execute_linker(const struct doctor_subject *p,
 							   const char *library, int fd)
 {
 	char program[2 * PATH_MAX];
@@ -87,12 +91,12 @@ __attribute__((noreturn)) static void child_execute_linker(const struct patient 
 	_exit(1);
 }
 
-/* The line about LIBRARY that tells why it is not loaded. */
-static bool glibc_find_complaint(char *said, const char *library, char *line, size_t size)
+/* Get the linker's line that says why LIBRARY is not loaded. Returns false if there is none. */
+static bool glibc_find_complaint(char *output, const char *library, char *line, size_t size)
 {
 	char *rest;
 
-	for (char *p = strtok_r(said, "\n", &rest); p; p = strtok_r(NULL, "\n", &rest))
+	for (char *p = strtok_r(output, "\n", &rest); p; p = strtok_r(NULL, "\n", &rest))
 		if (strstr(p, library) &&
 		    (strstr(p, "cannot be preloaded") || strstr(p, "not found (required by"))) {
 			snprintf(line, size, "%s", p);
@@ -101,14 +105,14 @@ static bool glibc_find_complaint(char *said, const char *library, char *line, si
 	return false;
 }
 
-/* musl's linker says of a function that is missing who wanted it, and of a file to be preloaded that is not
- * there nothing: it is not in the list. */
-static bool musl_find_complaint(char *said, const char *library, char *line, size_t size)
+/* For musl's linker, which prints an error line for a missing function that names the library. It prints nothing for a
+ * missing preload, which is then not in the list. */
+static bool musl_find_complaint(char *output, const char *library, char *line, size_t size)
 {
 	bool listed = false;
 	char *rest;
 
-	for (char *p = strtok_r(said, "\n", &rest); p; p = strtok_r(NULL, "\n", &rest)) {
+	for (char *p = strtok_r(output, "\n", &rest); p; p = strtok_r(NULL, "\n", &rest)) {
 		if (!strstr(p, library))
 			continue;
 		listed = true;
@@ -123,15 +127,18 @@ static bool musl_find_complaint(char *said, const char *library, char *line, siz
 	return !listed;
 }
 
-bool linker_accepts(const struct patient *p, const char *library, char *line, size_t size)
+/* Ask the program's dynamic linker to list what it loads with LIBRARY preloaded, without running the program.
+ * Returns true if it accepts LIBRARY; else LINE is its error. */
+static bool linker_accepts(const struct doctor_subject *p, const char *library, char *line,
+			   size_t size)
 {
-	char said[SAID_MAX];
+	char output[OUTPUT_MAX];
 	size_t length = 0;
 	int fds[2], status = 0;
 	ssize_t n;
 	pid_t pid;
 
-	/* Of a process with a root of its own the linker would be asked outside of it. */
+	/* The linker of a process with another root directory cannot be executed in this one. */
 	if (p->pid || !*p->file.linker || pipe2(fds, O_CLOEXEC))
 		return true;
 	fflush(stdout);
@@ -139,20 +146,20 @@ bool linker_accepts(const struct patient *p, const char *library, char *line, si
 	if (!pid)
 		child_execute_linker(p, library, fds[1]);
 	close(fds[1]);
-	while (pid > 0 && ((n = read(fds[0], said + length, sizeof(said) - 1 - length)) > 0 ||
+	while (pid > 0 && ((n = read(fds[0], output + length, sizeof(output) - 1 - length)) > 0 ||
 			   (n < 0 && errno == EINTR)))
 		length += n > 0 ? (size_t)n : 0;
 	close(fds[0]);
-	said[length] = '\0';
+	output[length] = '\0';
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid < 0)
 		return true;
-	return is_musl(p->file.linker) ? !musl_find_complaint(said, library, line, size)
-				       : !glibc_find_complaint(said, library, line, size);
+	return is_musl(p->file.linker) ? !musl_find_complaint(output, library, line, size)
+				       : !glibc_find_complaint(output, library, line, size);
 }
 
-void doctor_library(struct patient *p)
+void doctor_library(struct doctor_subject *p)
 {
 	char line[512];
 
@@ -172,23 +179,20 @@ void doctor_library(struct patient *p)
 			"%s", line);
 }
 
-/* async-profiler is looked for as the agent would have the linker look for it. */
-static bool has_async_profiler(struct patient *p, char *line, size_t size)
+/* Whether the linker finds async-profiler's library, as it would for the agent. LINE is its error. */
+static bool has_async_profiler(struct doctor_subject *p, char *line, size_t size)
 {
-	char path[2 * PATH_MAX];
-
 	if (p->config.lib[0] != '/')
 		return linker_accepts(p, p->config.lib, line, size);
-	snprintf(path, sizeof(path), "%s%s", p->root, p->config.lib);
 	snprintf(line, size, "%s: %s", p->config.lib, strerror(ENOENT));
-	return !access(path, R_OK) && linker_accepts(p, p->config.lib, line, size);
+	return !access(p->config.lib, R_OK) && linker_accepts(p, p->config.lib, line, size);
 }
 
 #define ENGINE_REMEDY                                                                            \
-	"Install async-profiler, and name its library in ASPROF_AGENT_LIB by an absolute path, " \
-	"or where ldconfig finds it."
+	"Install async-profiler, and set ASPROF_AGENT_LIB to the absolute path of its library, " \
+	"or install that where ldconfig finds it."
 
-void doctor_engine(struct patient *p)
+void doctor_engine(struct doctor_subject *p)
 {
 	char line[512];
 
@@ -199,9 +203,9 @@ void doctor_engine(struct patient *p)
 			line);
 }
 
-static bool is_java(const struct patient *p)
+static bool is_java(const struct doctor_subject *p)
 {
-	const char *base = strrchr(p->program, '/') ? strrchr(p->program, '/') + 1 : p->program;
+	const char *base = text_base_name(p->program);
 	struct elf *elf;
 	bool java = !strcmp(base, "java");
 
@@ -213,7 +217,7 @@ static bool is_java(const struct patient *p)
 	return java;
 }
 
-void doctor_java(struct patient *p)
+void doctor_java(struct doctor_subject *p)
 {
 	char line[512];
 
@@ -228,18 +232,17 @@ void doctor_java(struct patient *p)
 		doctor_add_finding(
 			p, SEVERITY_NOTE, NULL, ENGINE_REMEDY,
 			"this is Java, whose methods only async-profiler names, and its library is "
-			"not found: they will stand as one frame, [Java]");
+			"not found: they are shown as one frame, [Java]");
 }
 
-void doctor_go(struct patient *p)
+void doctor_go(struct doctor_subject *p)
 {
-	if (p->file.go)
+	if (p->file.is_go)
 		doctor_add_finding(
 			p, SEVERITY_NOTE, NULL,
-			"Use Go's own net/http/pprof for what goroutines wait for, and for Go's "
-			"heap.",
-			"this is Go: samples are of threads, whichever goroutine each runs, and "
-			"native memory is that of C code only");
+			"Use Go's own net/http/pprof for blocked goroutines and for Go's heap.",
+			"this is Go: samples are of threads, not of goroutines, and native memory "
+			"is only that of C code");
 }
 
 struct definition {
@@ -270,7 +273,7 @@ static bool defines_malloc(struct elf *elf, uint32_t type)
 
 static const char *const allocators[] = { "libjemalloc.so", "libtcmalloc", "libmimalloc.so" };
 
-void doctor_malloc(struct patient *p)
+void doctor_malloc(struct doctor_subject *p)
 {
 	struct elf *elf;
 
@@ -281,37 +284,35 @@ void doctor_malloc(struct patient *p)
 		doctor_add_finding(
 			p, SEVERITY_NOTE, NULL,
 			"Link the allocator as a shared library, or build without it.",
-			"the program has a malloc of its own: what it allocates by that is "
-			"not seen "
+			"the program has its own malloc, whose allocations are not counted "
 			"as native memory");
 	for (size_t i = 0; elf && i < sizeof(allocators) / sizeof(*allocators); i++)
 		if (needs_library(elf, allocators[i]))
-			doctor_add_finding(
-				p, SEVERITY_NOTE, NULL,
-				"Profile a build without the allocator where those count.",
-				"the program uses %s: malloc and its relatives are seen, but not "
-				"C++'s new, nor the allocator's own functions",
-				allocators[i]);
+			doctor_add_finding(p, SEVERITY_NOTE, NULL,
+					   "Profile a build without the allocator if those matter.",
+					   "the program uses %s: malloc and similar functions are "
+					   "counted, but not "
+					   "C++'s new and the allocator's own functions",
+					   allocators[i]);
 	elf_close(elf);
 }
 
-void doctor_unwind(struct patient *p)
+void doctor_unwind(struct doctor_subject *p)
 {
 	struct elf *elf = open_program(p);
 
-	/* (A linker that makes no table to search in, as musl-gcc's, leaves the entries themselves.) */
+	/* Some linkers, like musl-gcc's, write no search table, but the entries are there. */
 	if (elf && !elf_find_segment(elf, PT_GNU_EH_FRAME) && !elf_find_section(elf, ".eh_frame"))
-		doctor_add_finding(p, SEVERITY_NOTE, NULL,
-				   "Build it with -fasynchronous-unwind-tables, and do not strip "
-				   ".eh_frame; or "
-				   "with -fno-omit-frame-pointer.",
-				   "the program has no unwind tables (.eh_frame): its stacks are "
-				   "walked by "
-				   "frame pointers and guesses, and may end early");
+		doctor_add_finding(
+			p, SEVERITY_NOTE, NULL,
+			"Build it with -fasynchronous-unwind-tables, and do not strip "
+			".eh_frame; or with -fno-omit-frame-pointer.",
+			"the program has no unwind tables (.eh_frame): its stacks are unwound "
+			"by frame pointers and heuristics, and may be truncated");
 	elf_close(elf);
 }
 
-/* Where debug files of ELF would be, as words. */
+/* Describe where debug files of ELF are searched for. */
 static void describe_debug_paths(struct elf *elf, char *text, size_t size)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -335,24 +336,25 @@ static void describe_debug_paths(struct elf *elf, char *text, size_t size)
 		snprintf(text, size, "nowhere, as it has neither a build-id nor a debug link");
 }
 
-void doctor_symbols(struct patient *p)
+void doctor_symbols(struct doctor_subject *p)
 {
 	struct elf *elf = open_program(p), *debug = NULL;
 	char text[1024] = "";
 
 	if (!elf || elf_find_section_type(elf, SHT_SYMTAB))
 		goto out;
-	if (!debug_file_open_separate(&debug, elf, p->file.file, DEBUG_FILE_ROOT) ||
+	if (!debug_file_open_separate(&debug, elf, executed_file(p), DEBUG_FILE_ROOT) ||
 	    !debug_file_unpack(&debug, elf))
 		goto out;
 	describe_debug_paths(elf, text, sizeof(text));
 	doctor_add_finding(
 		p, SEVERITY_NOTE, NULL,
-		"Install its debug symbols; or keep them elsewhere, and read profiles with "
+		"Install its debug symbols; or store them elsewhere, and read profiles with "
 		"--symbols DIR or --debuginfod.",
-		"%s is stripped, so its functions are shown by address; a debug file is looked for "
+		"%s is stripped, so its functions are shown by address; a debug file is searched "
+		"for "
 		"at %s",
-		p->file.file, text);
+		executed_file(p), text);
 out:
 	elf_close(debug);
 	elf_close(elf);

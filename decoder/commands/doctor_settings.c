@@ -1,5 +1,4 @@
-/* What the doctor finds in the settings, in a process, and in what the kernel permits here. */
-#include <errno.h>
+/* Checks of the doctor: settings, environment of a process, and the kernel. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,23 +9,24 @@
 #include "decoder/commands/doctor.h"
 #include "decoder/output/log_capture.h"
 #include "engine/process/proc_file.h"
+#include "profile/basics/text.h"
 
-void doctor_settings(struct patient *p)
+void doctor_settings(struct doctor_subject *p)
 {
-	if (p->configured)
+	if (p->is_configured)
 		return;
 	if (p->problem[0])
 		doctor_add_finding(
 			p, SEVERITY_STOP, NULL,
-			"Correct the variable or unset it; `asprof-agent options` tells what each "
-			"takes.",
+			"Correct the variable or unset it; `asprof-agent options` lists accepted "
+			"values.",
 			"%s", p->problem);
 	else
 		doctor_add_finding(p, SEVERITY_STOP, NULL, "Unset ASPROF_AGENT_ENABLED.",
 				   "ASPROF_AGENT_ENABLED is off");
 }
 
-void doctor_unknown(struct patient *p)
+void doctor_unknown(struct doctor_subject *p)
 {
 	char line[1024];
 
@@ -39,39 +39,16 @@ void doctor_unknown(struct patient *p)
 			line);
 }
 
-static const char *text_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-void doctor_left_out(struct patient *p)
+void doctor_left_out(struct doctor_subject *p)
 {
 	if (!p->has_preload && !config_admits(&p->config, text_base_name(p->program)))
-		doctor_add_finding(p, SEVERITY_STOP, NULL, "Have ASPROF_AGENT_PROCESS name it.",
-				   "ASPROF_AGENT_PROCESS=%s leaves %s out", p->config.process,
+		doctor_add_finding(p, SEVERITY_STOP, NULL, "Add it to ASPROF_AGENT_PROCESS.",
+				   "ASPROF_AGENT_PROCESS=%s excludes %s", p->config.process,
 				   text_base_name(p->program));
 }
 
-/* The number behind NAME in the status of the process, or -1. */
-static int status_number(pid_t pid, const char *name)
-{
-	char path[64], text[4096];
-	const char *at;
-
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	else
-		snprintf(path, sizeof(path), "/proc/self/status");
-	if (proc_file_read(path, text, sizeof(text)) < 0)
-		return -1;
-	at = strstr(text, name);
-	return at ? atoi(at + strlen(name)) : -1;
-}
-
-/* Of a process alone: the preload should be in it. */
-void doctor_preloaded(struct patient *p)
+/* For a process only: the preload must be mapped. */
+void doctor_preloaded(struct doctor_subject *p)
 {
 	const char *preloads = doctor_get_variable(p, "LD_PRELOAD");
 
@@ -81,23 +58,21 @@ void doctor_preloaded(struct patient *p)
 		doctor_add_finding(
 			p, SEVERITY_STOP, NULL,
 			"Start it with LD_PRELOAD=libasprof_preload.so. sudo, su and some "
-			"supervisors "
-			"remove the variable: set it behind them.",
-			"the preload is not in process %d, as there is no LD_PRELOAD for it in its "
-			"environment",
+			"supervisors remove the variable: set it in the command that they start.",
+			"the preload is not in process %d, as its environment has no LD_PRELOAD "
+			"for it",
 			p->pid);
 	else
 		doctor_add_finding(
 			p, SEVERITY_STOP, NULL,
-			"Look for the dynamic linker's line on its standard error; the file "
-			"must be "
-			"there in its root directory, and readable.",
+			"Look for the dynamic linker's message on its standard error; the "
+			"file must exist in its root directory and be readable.",
 			"the preload is not in process %d, although LD_PRELOAD=%s", p->pid,
 			preloads);
 }
 
-/* Only async-profiler asks for perf events, and root need not be permitted. */
-void doctor_perf(struct patient *p)
+/* Only async-profiler uses perf events. Root does not need the permission. */
+void doctor_perf(struct doctor_subject *p)
 {
 	char text[32];
 
@@ -113,22 +88,18 @@ void doctor_perf(struct patient *p)
 		atoi(text));
 }
 
-void doctor_seccomp(struct patient *p)
+void doctor_seccomp(struct doctor_subject *p)
 {
-	int mode = status_number(p->pid, "\nSeccomp:"), ours = status_number(0, "\nSeccomp:");
-
-	if (mode == 1)
+	if (p->seccomp == 1)
 		doctor_add_finding(
 			p, SEVERITY_STOP, NULL, "Profile it without its sandbox.",
-			"the process is in seccomp's strict mode, in which nothing can be written");
-	else if (p->pid && mode == 2 && ours == 0 && p->config.sandbox == SANDBOX_LEAVE)
-		doctor_add_finding(p, SEVERITY_STOP, NULL,
-				   "Set ASPROF_AGENT_SANDBOX=stay, if its filter permits what the "
-				   "agent calls.",
-				   "the process is under a seccomp filter: profiling ends where a "
-				   "program enters "
-				   "one by itself");
-	else if (mode == 2)
+			"the process is in seccomp's strict mode, which permits no writes");
+	else if (p->pid && p->seccomp == 2 && p->is_isolated)
+		doctor_add_finding(
+			p, SEVERITY_STOP, NULL, "Profile it without its sandbox.",
+			"the process is under a seccomp filter: profiling ends when a program "
+			"enters a filter itself");
+	else if (p->seccomp == 2)
 		doctor_add_finding(
 			p, SEVERITY_NOTE, NULL,
 			"Nothing needs to be done; kernel stacks need a filter that permits "

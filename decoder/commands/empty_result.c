@@ -1,4 +1,4 @@
-/* Why a result is empty: what its files hold when nothing is left out. */
+/* Explanation of an empty result. It reads the files again, without filters. */
 #include "decoder/commands/empty_result.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #define LISTED 8
 
-/* A list as text: "a, b, c and 4 more". */
+/* List for a message: "a, b, c and 4 more". */
 struct list {
 	struct buf text;
 	unsigned count;
@@ -38,21 +38,22 @@ static const char *list_text(struct list *list)
 		.text = BUF_INIT(4000) \
 	}
 
-/* No recording has the labels that were asked for, nor has a sample, where those were looked at. */
+/* No recording has the required labels; nor has a sample, if samples were checked. */
 static void print_unmatched_labels(const struct args *args, const struct feed *feed)
 {
 	struct list list = LIST_INIT;
 	const char *labels;
 
 	for (unsigned i = 0; (labels = file_feed_excluded_labels(feed, i)); i++)
-		list_add(&list, *labels ? labels : "(nothing known)");
-	say("%s: nothing left: no recording matches%s%s%s%s%s%s%s; these are of: %s", args->command,
-	    args->selection.process.set ? " --process" : "",
-	    args->selection.host.set ? " --host" : "", args->selection.tag.set ? " --tag" : "",
-	    args->selection.label_count ? " --label" : "",
-	    args->selection.pick.group.set ? " --group" : "",
-	    args->selection.pick.machine.set ? " --machine" : "",
-	    args->query.label_count ? ", and no sample" : "", list_text(&list));
+		list_add(&list, *labels ? labels : "(unknown)");
+	message_print("%s: nothing left: no recording matches%s%s%s%s%s%s%s; they are of: %s",
+		      args->command, args->selection.process.set ? " --process" : "",
+		      args->selection.host.set ? " --host" : "",
+		      args->selection.tag.set ? " --tag" : "",
+		      args->selection.label_count ? " --label" : "",
+		      args->selection.uploads.group.set ? " --group" : "",
+		      args->selection.uploads.machine.set ? " --machine" : "",
+		      args->query.label_count ? ", and no sample" : "", list_text(&list));
 	buf_free(&list.text);
 }
 
@@ -67,24 +68,43 @@ static bool print_outside_period(const struct args *args, const struct profile *
 	    (period.from_ns <= p->end_ns && period.to_ns >= p->start_ns &&
 	     period.from_ns <= period.to_ns))
 		return false;
-	say("%s: nothing left: nothing was recorded in the time of --from and --to; there is %s, "
-	    "from %s to %s",
-	    args->command, text_duration(span, (double)(p->end_ns - p->start_ns)),
-	    text_time(start, p->start_ns), text_time(end, p->end_ns));
+	message_print(
+		"%s: nothing left: nothing was recorded between --from and --to; there is %s, "
+		"from %s to %s",
+		args->command, text_duration(span, (double)(p->end_ns - p->start_ns)),
+		text_time(start, p->start_ns), text_time(end, p->end_ns));
 	return true;
 }
 
+/* Settings that record a metric. Only async-profiler records locks and Java objects. */
+static const struct {
+	const char *what, *how;
+} recorded_by[METRICS] = {
+	[METRIC_CPU] = { "CPU time", "run --cpu 10ms, or ASPROF_AGENT_CPU_INTERVAL=10ms" },
+	[METRIC_WALL] = { "wall-clock time",
+			  "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms" },
+	[METRIC_MALLOC] = { "native memory", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k" },
+	[METRIC_LIVE] = { "native memory", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k" },
+	[METRIC_OBJECT] = { "Java objects", "ASPROF_AGENT_ENGINE_OPTIONS=alloc=512k, with "
+					    "async-profiler's library" },
+	[METRIC_LIVE_OBJECT] = { "living Java objects", "ASPROF_AGENT_ENGINE_OPTIONS=alloc=512k,"
+							"live, with async-profiler's library" },
+	[METRIC_LOCK] = { "locks",
+			  "ASPROF_AGENT_ENGINE_OPTIONS=lock=10ms (Java) or nativelock=10ms, with "
+			  "async-profiler's library" },
+};
+
 static bool print_missing_metric(const struct args *args, const struct summary *s, uint32_t metrics)
 {
+	enum metric wanted = METRIC_ANY;
 	struct list there = LIST_INIT;
-	const char *wanted = NULL;
 	char item[64];
 
 	if (metrics & 1u << METRIC_LIVE)
 		metrics |= 1u << METRIC_MALLOC;
 	for (unsigned m = METRIC_CPU; m < METRICS; m++) {
 		if (metrics & 1u << m && !wanted)
-			wanted = metric_texts[m].name;
+			wanted = (enum metric)m;
 		if (!s->metrics[m])
 			continue;
 		if (metrics & 1u << m)
@@ -93,11 +113,12 @@ static bool print_missing_metric(const struct args *args, const struct summary *
 			 s->metrics[m]);
 		list_add(&there, item);
 	}
-	if (wanted && args->metric == METRIC_ANY && (metrics & (metrics - 1)))
-		wanted = "sample";
-	if (wanted)
-		say("%s: nothing of %s was recorded; there is: %s", args->command, wanted,
-		    list_text(&there));
+	if (wanted && metrics == metric_mask(METRIC_ANY))
+		message_print("%s: no samples were recorded", args->command);
+	else if (wanted)
+		message_print("%s: no samples of %s were recorded; that needs %s; there is: %s",
+			      args->command, recorded_by[wanted].what, recorded_by[wanted].how,
+			      list_text(&there));
 	buf_free(&there.text);
 	return wanted;
 }
@@ -118,13 +139,13 @@ static bool print_missing_thread(const struct args *args, const struct summary *
 	}
 	filter_free(&filter);
 	if (!found)
-		say("%s: nothing left: no thread matches --thread; there are: %s", args->command,
-		    list_text(&there));
+		message_print("%s: nothing left: no thread matches --thread; there are: %s",
+			      args->command, list_text(&there));
 	buf_free(&there.text);
 	return !found;
 }
 
-static void print_filters(const struct args *args, const char *rest)
+static void print_filters(const struct args *args, const char *default_text)
 {
 	struct list set = LIST_INIT;
 
@@ -143,23 +164,29 @@ static void print_filters(const struct args *args, const char *rest)
 	if (args->query.trace)
 		list_add(&set, "--trace");
 	if (set.count)
-		say("%s: nothing left: no sample passes %s", args->command, list_text(&set));
+		message_print("%s: nothing left: no sample passes %s", args->command,
+			      list_text(&set));
 	else
-		say("%s: %s", args->command, rest);
+		message_print("%s: %s", args->command, default_text);
 	buf_free(&set.text);
 }
 
-static void explain_summary(const struct args *args, const struct summary *s, struct feed *feed,
-			    uint32_t metrics, const char *rest)
+/* Explain an empty result by SUMMARY. Returns whether nothing of METRICS was recorded. */
+static bool explain_summary(const struct args *args, const struct summary *s, struct feed *feed,
+			    uint32_t metrics, const char *default_text)
 {
 	if (!s->chunks && file_feed_excluded_labels(feed, 0))
 		print_unmatched_labels(args, feed);
-	else if (s->chunks && !print_outside_period(args, &s->profile, feed) &&
-		 !print_missing_metric(args, s, metrics) && !print_missing_thread(args, s))
-		print_filters(args, rest);
+	if (!s->chunks || print_outside_period(args, &s->profile, feed))
+		return false;
+	if (print_missing_metric(args, s, metrics))
+		return true;
+	if (!print_missing_thread(args, s))
+		print_filters(args, default_text);
+	return false;
 }
 
-/* Labels alone were asked for, and no recording has them. */
+/* Check whether labels are the only filter, and no recording has them. */
 static bool print_missing_label(const struct args *args)
 {
 	struct summary summary = { 0 };
@@ -184,11 +211,12 @@ static bool print_missing_label(const struct args *args)
 	return none;
 }
 
-void empty_result_explain(const struct args *args, uint32_t metrics, const char *rest)
+bool empty_result_explain(const struct args *args, uint32_t metrics, const char *default_text)
 {
 	struct summary summary = { .want_metrics = true };
 	struct query all = args->query;
 	struct feed *feed;
+	bool none = false;
 
 	all.thread.set = all.include.set = all.exclude.set = false;
 	all.from.kind = all.to.kind = MOMENT_NONE;
@@ -197,13 +225,14 @@ void empty_result_explain(const struct args *args, uint32_t metrics, const char 
 	all.trace = NULL;
 	fflush(stdout);
 	if (print_missing_label(args))
-		return;
+		return false;
 	if (file_feed_open(&feed, &args->selection, args->files, args->file_count))
-		return;
+		return false;
 	if (!summary_read(&summary, &all, feed))
-		explain_summary(args, &summary, feed, metrics, rest);
+		none = explain_summary(args, &summary, feed, metrics, default_text);
 	summary_free(&summary);
 	file_feed_close(feed);
+	return none;
 }
 
 void empty_result_explain_profile(const struct profile *p, const struct args *args)
@@ -216,10 +245,11 @@ void empty_result_explain_profile(const struct profile *p, const struct args *ar
 		total |= p->samples[i].metric == metric && p->samples[i].total > 0;
 	}
 	if (any && !total && args->total)
-		say("%s: no --total: the recordings do not say how long a sample stands for",
-		    args->command);
+		message_print(
+			"%s: no --total: the recordings do not say how long a sample stands for",
+			args->command);
 	else if (!any)
 		empty_result_explain(args, metric_mask(args->metric),
-				     metric == METRIC_LIVE ? "all that was allocated was freed"
+				     metric == METRIC_LIVE ? "all allocations were freed"
 							   : "nothing was recorded");
 }

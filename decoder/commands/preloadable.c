@@ -1,4 +1,4 @@
-/* Would the dynamic linker load the preload into a program? */
+/* Check whether the dynamic linker would load the preload into a program. */
 #include "decoder/commands/preloadable.h"
 
 #include <errno.h>
@@ -11,22 +11,16 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "core/fd.h"
 #include "engine/elf/elf.h"
+#include "profile/basics/text.h"
 
-#if defined(__x86_64__)
-#define ARCH_ELF_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define ARCH_ELF_MACHINE EM_AARCH64
-#else
-#error "which number do ELF files of this processor have?"
-#endif
-
-/* The kernel follows so many scripts, and reads so much of a first line. */
+/* Limits of the kernel: nested scripts, and length of a script's first line. */
 #define SCRIPTS_MAX    4
 #define FIRST_LINE_MAX 256
 
-/* For `run`: the shell would say of such a file what it says. */
+/* `run` executes only regular executable files; for others the shell's message is enough. */
 static bool path_is_executable(const char *path)
 {
 	struct stat st;
@@ -53,7 +47,7 @@ int preloadable_find_program(const char *name, char path[PATH_MAX])
 	}
 }
 
-/* Of "#!/usr/bin/env -S python3 -u" the program is python3, found by PATH; else the first word. */
+/* Get the program of a script's first line. For "/usr/bin/env -S python3 -u" it is python3, found in PATH. */
 static int script_find_program(char *line, char path[PATH_MAX])
 {
 	char *rest, *word = strtok_r(line, " \t", &rest);
@@ -61,7 +55,7 @@ static int script_find_program(char *line, char path[PATH_MAX])
 
 	if (!word)
 		return -ENOEXEC;
-	base = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+	base = text_base_name(word);
 	if (strcmp(base, "env")) {
 		int n = snprintf(path, PATH_MAX, "%s", word);
 
@@ -73,7 +67,7 @@ static int script_find_program(char *line, char path[PATH_MAX])
 	return word ? preloadable_find_program(word, path) : -ENOEXEC;
 }
 
-/* Whether PATH begins with "#!", and then what program that names, in PROGRAM. */
+/* Whether PATH begins with "#!". Then PROGRAM is the interpreter, and *ERR the result of its search. */
 static bool read_script(const char *path, char program[PATH_MAX], int *err)
 {
 	char line[FIRST_LINE_MAX + 1];
@@ -91,8 +85,8 @@ static bool read_script(const char *path, char program[PATH_MAX], int *err)
 	return true;
 }
 
-/* The kernel tells the linker to be careful, who then drops LD_PRELOAD, of a program that runs with
- * the rights of another user than the caller's; of one with capabilities, unless root is the caller. */
+/* Whether the file grants rights of another user than the caller, or capabilities to a caller that is not root.
+ * Then the kernel sets AT_SECURE, and the linker ignores LD_PRELOAD. */
 static bool file_is_privileged(const char *path)
 {
 	char capabilities[64];
@@ -109,8 +103,8 @@ static bool file_is_privileged(const char *path)
 	       getxattr(path, "security.capability", capabilities, sizeof(capabilities)) > 0;
 }
 
-/* What a program with a sanitizer refers to. Clang's address sanitizer is linked into the program and
- * bears a preload; gcc's is a library, which ends the program where it is not loaded first. */
+/* Symbols of sanitizers. Clang links its address sanitizer into the program, which works with a preload. gcc's is a
+ * library that ends the program if another one is loaded before. */
 static const struct {
 	const char *symbol, *name;
 	bool if_undefined;
@@ -153,10 +147,10 @@ static const char *find_sanitizer(struct elf *elf)
 	return search.found;
 }
 
-/* The C library goes by its linker's name. */
+/* Returns the name of an unsupported C library, recognized by its linker; NULL for glibc and musl. */
 static const char *linker_other_libc(const char *linker)
 {
-	const char *base = strrchr(linker, '/') ? strrchr(linker, '/') + 1 : linker;
+	const char *base = text_base_name(linker);
 
 	if (!strncmp(base, "ld-musl-", 8) || !strncmp(base, "ld-linux", 8) ||
 	    !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so.1"))
@@ -176,40 +170,35 @@ static int preloadable_read_linker(struct preloadable *p, struct elf *elf)
 	return elf_read(elf, segment->p_offset, p->linker, segment->p_filesz - 1);
 }
 
-/* The linker itself, when it is called as a program, loads the preload into what it is given. */
+/* Whether PATH is a dynamic linker. Called as a program, it loads the preload into its argument. */
 static bool path_is_linker(const char *path)
 {
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *base = text_base_name(path);
 
 	return !strncmp(base, "ld-linux", 8) || !strncmp(base, "ld-musl-", 8) ||
 	       !strncmp(base, "ld-2.", 5) || !strcmp(base, "ld.so");
 }
 
 static enum preloadable_obstacle elf_find_obstacle(struct preloadable *p, struct elf *elf,
-						   const char *root, const char *path)
+						   const char *path)
 {
-	char linker[2 * PATH_MAX];
-
 	if (elf_header(elf)->e_machine != ARCH_ELF_MACHINE)
 		return PRELOADABLE_MACHINE;
-	p->go = elf_find_section(elf, ".go.buildinfo") != NULL;
+	p->is_go = elf_find_section(elf, ".go.buildinfo") != NULL;
 	if (preloadable_read_linker(p, elf))
 		return PRELOADABLE_NO_PROGRAM;
 	if (!*p->linker)
 		return path_is_linker(path) ? PRELOADABLE : PRELOADABLE_STATIC;
-	snprintf(linker, sizeof(linker), "%s%s", root, p->linker);
-	/* (A link that leads to an absolute path leads out of another root: lstat will do.) */
-	if (access(linker, R_OK) &&
-	    !(*root && !faccessat(AT_FDCWD, linker, F_OK, AT_SYMLINK_NOFOLLOW)))
+	if (access(p->linker, R_OK))
 		return PRELOADABLE_LINKER;
-	p->what = linker_other_libc(p->linker);
-	if (p->what)
+	p->name = linker_other_libc(p->linker);
+	if (p->name)
 		return PRELOADABLE_LIBC;
-	p->what = find_sanitizer(elf);
-	return p->what ? PRELOADABLE_SANITIZER : PRELOADABLE;
+	p->name = find_sanitizer(elf);
+	return p->name ? PRELOADABLE_SANITIZER : PRELOADABLE;
 }
 
-/* What the reader of 64-bit ELF refuses may be of 32 bits. */
+/* Get the obstacle of a file that elf_open() rejects, which may be a 32-bit ELF file. */
 static enum preloadable_obstacle unreadable_find_obstacle(const char *path, int err)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
@@ -226,8 +215,7 @@ static enum preloadable_obstacle unreadable_find_obstacle(const char *path, int 
 						       : PRELOADABLE_NO_PROGRAM;
 }
 
-static enum preloadable_obstacle file_find_obstacle(struct preloadable *p, const char *root,
-						    const char *path)
+static enum preloadable_obstacle file_find_obstacle(struct preloadable *p, const char *path)
 {
 	enum preloadable_obstacle obstacle;
 	struct elf *elf;
@@ -235,80 +223,73 @@ static enum preloadable_obstacle file_find_obstacle(struct preloadable *p, const
 
 	if (err)
 		return unreadable_find_obstacle(path, err);
-	obstacle = elf_find_obstacle(p, elf, root, path);
+	obstacle = elf_find_obstacle(p, elf, path);
 	elf_close(elf);
 	if (obstacle == PRELOADABLE && file_is_privileged(path))
 		return PRELOADABLE_PRIVILEGED;
 	return obstacle;
 }
 
-void preloadable_check(struct preloadable *out, const char *root, const char *program)
+void preloadable_check(struct preloadable *out, const char *program)
 {
-	char path[2 * PATH_MAX], next[PATH_MAX];
+	char next[PATH_MAX];
 	int err;
 
 	memset(out, 0, sizeof(*out));
 	snprintf(out->file, sizeof(out->file), "%s", program);
 	for (int i = 0;; i++) {
-		/* What is below /proc already, as /proc/PID/exe, leads there by itself. */
-		snprintf(path, sizeof(path), "%s%s", strncmp(out->file, "/proc/", 6) ? root : "",
-			 out->file);
-		if (i > SCRIPTS_MAX || !read_script(path, next, &err))
+		if (i > SCRIPTS_MAX || !read_script(out->file, next, &err))
 			break;
-		out->script = true;
 		if (err) {
 			out->obstacle = PRELOADABLE_NOT_FOUND;
 			return;
 		}
 		snprintf(out->file, sizeof(out->file), "%s", next);
 	}
-	out->obstacle = file_find_obstacle(out, root, path);
+	out->obstacle = file_find_obstacle(out, out->file);
 }
 
 static const struct {
-	const char *why, *mend; /* %s in why: what, else the linker */
-} words[PRELOADABLE_OBSTACLES] = {
+	const char *reason, *remedy; /* %s in reason: name, else the linker */
+} obstacle_texts[PRELOADABLE_OBSTACLES] = {
 	[PRELOADABLE] = { "", "" },
 	[PRELOADABLE_NOT_FOUND] = { "there is no such program", "Check its name and PATH." },
-	[PRELOADABLE_UNREADABLE] = { "it cannot be read, so nothing is known of it",
-				     "Ask as a user who may read it." },
+	[PRELOADABLE_UNREADABLE] = { "it cannot be read, so it cannot be checked",
+				     "Run this as a user who can read it." },
 	[PRELOADABLE_NO_PROGRAM] = { "it is neither an ELF file nor a script",
 				     "Name the program itself." },
-	[PRELOADABLE_MACHINE] = { "it is built for another processor or for 32 bits, and the "
-				  "preload "
-				  "is not",
-				  "Build the program, or the agent, for the other's "
-				  "architecture." },
+	[PRELOADABLE_MACHINE] = { "it is built for another processor or for 32 bits, unlike the "
+				  "preload",
+				  "Build the program for this architecture, or the agent for the "
+				  "program's." },
 	[PRELOADABLE_STATIC] = { "it is statically linked, so no library can be preloaded",
 				 "Link it dynamically." },
 	[PRELOADABLE_PRIVILEGED] = { "it gains privileges from its file (set-user-ID, set-group-ID "
-				     "or "
-				     "capabilities), so LD_PRELOAD is ignored",
-				     "Start it as the user that it becomes, without the mode bits "
-				     "or "
-				     "capabilities of the file." },
-	[PRELOADABLE_LINKER] = { "its dynamic linker %s is not here, so it cannot start",
+				     "or capabilities), so LD_PRELOAD is ignored",
+				     "Start it as that user, without the mode bits or capabilities "
+				     "of the file." },
+	[PRELOADABLE_LINKER] = { "its dynamic linker %s is missing, so it cannot start",
 				 "Install the C library that it was built for." },
-	[PRELOADABLE_LIBC] = { "it is built for %s, and the preload works with glibc and musl only",
+	[PRELOADABLE_LIBC] = { "it is built for %s, and the preload supports glibc and musl only",
 			       "Build the program for one of them." },
-	[PRELOADABLE_SANITIZER] = { "it is built with %s, which bears no profiler beside it",
+	[PRELOADABLE_SANITIZER] = { "it is built with %s, which does not work with a profiler",
 				    "Profile a build without -fsanitize." },
 };
 
 void preloadable_reason(const struct preloadable *p, char line[PRELOADABLE_REASON_MAX])
 {
-	const char *why = words[p->obstacle].why, *hole = strstr(why, "%s");
+	const char *reason = obstacle_texts[p->obstacle].reason, *hole = strstr(reason, "%s");
 
 	if (hole)
-		snprintf(line, PRELOADABLE_REASON_MAX, "%.*s%s%s", (int)(hole - why), why,
-			 p->what ? p->what : p->linker, hole + 2);
+		snprintf(line, PRELOADABLE_REASON_MAX, "%.*s%s%s", (int)(hole - reason), reason,
+			 p->name ? p->name : p->linker, hole + 2);
 	else
-		snprintf(line, PRELOADABLE_REASON_MAX, "%s", why);
+		snprintf(line, PRELOADABLE_REASON_MAX, "%s", reason);
 }
 
 const char *preloadable_remedy(const struct preloadable *p)
 {
-	if (p->obstacle == PRELOADABLE_STATIC && p->go)
+	if (p->obstacle == PRELOADABLE_STATIC && p->is_go)
 		return "Build it with CGO_ENABLED=1 and -ldflags=-linkmode=external.";
-	return words[p->obstacle].mend;
+	return obstacle_texts[p->obstacle].remedy;
 }

@@ -1,16 +1,19 @@
-/* What came of a command that ran under the preload. */
+/* Report of `run` after its command: where the profiles are, or why there are none. */
 #include "decoder/commands/run_command.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/options/admit.h"
 #include "core/options/config.h"
+#include "decoder/commands/commands.h"
 #include "decoder/commands/doctor.h"
 #include "decoder/output/message.h"
 #include "profile/basics/text.h"
@@ -18,10 +21,10 @@
 
 struct found {
 	char directory[PATH_MAX];
-	unsigned profiles, own; /* that are new there, and those of the command's own process */
+	unsigned profiles, own; /* new profiles there, and those of the command's own process */
 };
 
-/* Count what was written into DIRECTORY since the command began. */
+/* Count the profiles that were written into DIRECTORY since the command started. Returns false if there are none. */
 static bool count_profiles_in(struct found *found, const struct run_command *command,
 			      const char *directory)
 {
@@ -49,7 +52,7 @@ static bool count_profiles_in(struct found *found, const struct run_command *com
 	return found->profiles;
 }
 
-/* Where the local reporter writes to: a directory that others may write to has one for each user. */
+/* Count profiles in DIRECTORY, or in the user's subdirectory, which the local reporter uses in a shared directory. */
 static void count_profiles(struct found *found, const struct run_command *command,
 			   const char *directory)
 {
@@ -77,39 +80,58 @@ static void find_profiles(struct found *found, const struct run_command *command
 		count_profiles(found, command, own);
 }
 
-/* What keeps profiles from coming, and the names of what doctor notes besides. */
+/* Print the heaviest functions of the command's own process to stderr. A child process does it, without messages:
+ * reading profiles may fail, and must not change the exit of `run`. */
+static void print_heaviest(const struct run_command *command, char *directory)
+{
+	char process[32];
+	char *argv[] = { "top",       "-n",    "3",       "--frames", "script",
+			 "--process", process, directory, NULL };
+	pid_t pid;
+
+	snprintf(process, sizeof(process), "_%d$", (int)command->pid);
+	pid = fork();
+	if (!pid) {
+		if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && freopen("/dev/null", "w", stderr))
+			cmd_top(sizeof(argv) / sizeof(*argv) - 1, argv);
+		_exit(fflush(stdout));
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Findings of the doctor: the reason for missing profiles, and the names of notes. */
 struct findings {
-	struct patient patient; /* the first, so that the one is the other */
+	struct doctor_subject subject; /* must be first: findings_add() casts */
 	char reason[PRELOADABLE_REASON_MAX];
 	char notes[256];
 };
 
-static void findings_add(struct patient *patient, enum severity severity, const char *name,
-			 const char *line, const char *mend)
+static void findings_add(struct doctor_subject *subject, enum severity severity, const char *name,
+			 const char *line, const char *remedy)
 {
-	struct findings *f = (struct findings *)patient;
+	struct findings *f = (struct findings *)subject;
 	size_t n = strlen(f->notes);
 
-	(void)mend;
+	(void)remedy;
 	if (severity == SEVERITY_NOTE)
 		snprintf(f->notes + n, sizeof(f->notes) - n, "%s%s", n ? ", " : "", name);
 	else if (!*f->reason)
 		snprintf(f->reason, sizeof(f->reason), "%s", line);
 }
 
-/* Why there is none of the command itself, in the words of who has just seen it run; else as the doctor has
- * found it, or "". */
+/* Find the reason for missing profiles of the command itself. What `run` observed takes precedence over the doctor's
+ * finding. The reason is "" if none is known. */
 static void find_reason(struct findings *f, const struct run_command *command)
 {
-	const struct config *config = &f->patient.config;
-	const char *slash = strrchr(*command->argv, '/');
+	const struct config *config = &f->subject.config;
 	char why[PRELOADABLE_REASON_MAX] = "", delay[TEXT_NUMBER];
 
-	preloadable_reason(&f->patient.file, why);
+	preloadable_reason(&f->subject.file, why);
 	if (!config->enabled)
 		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "ENABLED is off");
-	else if (!config_admits(config, slash ? slash + 1 : *command->argv))
-		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "PROCESS leaves it out");
+	else if (!config_admits(config, text_base_name(*command->argv)))
+		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "PROCESS excludes it");
 	else if (*why)
 		snprintf(f->reason, sizeof(f->reason), "%s", why);
 	else if (!*f->reason && command->lived_ns < config->start_delay_ns)
@@ -121,14 +143,14 @@ static void find_reason(struct findings *f, const struct run_command *command)
 void run_report_profiles(const struct run_command *command)
 {
 	struct findings f = { 0 };
-	const struct config *config = &f.patient.config;
+	const struct config *config = &f.subject.config;
 	struct found found = { 0 };
 	char notes[sizeof(f.notes) + PATH_MAX] = "";
 
-	doctor_select_program(&f.patient, *command->argv);
-	doctor_run_checks(&f.patient, DOCTOR_AFTER_RUN, findings_add);
-	if (*f.patient.problem) {
-		say("run: no profile, as a setting is wrong: %s", f.patient.problem);
+	doctor_select_program(&f.subject, *command->argv);
+	doctor_run_checks(&f.subject, DOCTOR_AFTER_RUN, findings_add);
+	if (*f.subject.problem) {
+		message_print("run: no profile, as a setting is invalid: %s", f.subject.problem);
 		goto out;
 	}
 	if (config->local_dir || !config->s3_bucket)
@@ -141,18 +163,25 @@ void run_report_profiles(const struct run_command *command)
 		snprintf(notes, sizeof(notes), "; doctor's notes on %s: %s", *command->argv,
 			 f.notes);
 	if (found.profiles)
-		say("run: %u profile%s in %s%s%s%s%s%s", found.profiles,
-		    found.profiles == 1 ? "" : "s", found.directory, *f.reason ? ", none of " : "",
-		    *f.reason ? *command->argv : "", *f.reason ? ": " : "", f.reason,
-		    *f.reason ? "" : notes);
+		message_print("run: %u profile%s in %s%s%s%s%s%s", found.profiles,
+			      found.profiles == 1 ? "" : "s", found.directory,
+			      *f.reason ? ", none of " : "", *f.reason ? *command->argv : "",
+			      *f.reason ? ": " : "", f.reason, *f.reason ? "" : notes);
 	else if (*f.reason)
-		say("run: no profile of %s: %s", *command->argv, f.reason);
+		message_print("run: no profile of %s: %s", *command->argv, f.reason);
 	else if (config->s3_bucket && !config->local_dir)
-		say("run: profiles are sent to s3://%s/%s%s", config->s3_bucket,
-		    config->s3_prefix ? config->s3_prefix : "", notes);
+		message_print("run: profiles are sent to s3://%s/%s%s", config->s3_bucket,
+			      config->s3_prefix ? config->s3_prefix : "", notes);
 	else
-		say("run: no profile came; `asprof-agent doctor %s` looks for the reason",
-		    *command->argv);
+		message_print("run: no profile was made; `asprof-agent doctor %s` searches for the "
+			      "reason",
+			      *command->argv);
+	if (found.own) {
+		print_heaviest(command, found.directory);
+		message_print("run: continue with `asprof-agent top %s` or `asprof-agent "
+			      "flamegraph -o flame.html %s`",
+			      found.directory, found.directory);
+	}
 out:
-	config_free(&f.patient.config);
+	config_free(&f.subject.config);
 }

@@ -1,4 +1,4 @@
-/* Functions side by side. */
+/* Comparison of functions, in columns. */
 #include "decoder/commands/top_compare.h"
 
 #include <errno.h>
@@ -10,11 +10,12 @@
 #include "core/buf.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/functions.h"
+#include "profile/aggregate/confidence.h"
 #include "profile/basics/intern.h"
 #include "profile/basics/names.h"
 #include "profile/basics/text.h"
 
-/* Columns that are shown, where no terminal says how many have room. */
+/* Number of columns if the terminal's width is unknown. */
 #define COLUMNS_SHOWN 8
 #define COLUMN_WIDTH  11
 
@@ -22,20 +23,22 @@ struct column {
 	const char *name;
 	const struct profile *profile;
 	struct functions functions;
+	double max_error; /* see column_max_error() */
 };
 
+/* One function. */
 struct row {
 	uint32_t key;
-	double order; /* largest first */
+	double order; /* sort key, largest first */
 };
 
 struct table {
-	const struct compare *compare;
+	const struct top_compare *compare;
 	struct column *columns;
 	uint32_t column_count;
-	uint32_t value_count; /* that the label has: a column for each but for those without room */
+	uint32_t value_count; /* number of the label's values; some may have no column */
 	struct intern keys;   /* of functions: name, NUL, module */
-	struct row *rows;     /* in order */
+	struct row *rows;     /* sorted */
 	double *self, *total;
 };
 
@@ -46,7 +49,7 @@ static double percent_of(double part, double whole)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const char *top_function_name(const struct profile *p, const struct function *function)
+const char *top_function_name(const struct profile *p, const struct function *function)
 {
 	return function->name ? intern_text(&p->names, function->name) : "[no stack]";
 }
@@ -96,14 +99,14 @@ static int compare_row(const void *a, const void *b, void *arg)
 	return strcmp(intern_text(&t->keys, x->key), intern_text(&t->keys, y->key));
 }
 
-/* Fill the rows from the columns' functions; ORDER says where one comes. */
+/* Fill the rows with the columns' functions, and sort them by ORDER. */
 static int table_fill(struct table *t, double (*order)(const struct table *t, uint32_t key))
 {
 	struct buf scratch = BUF_INIT(16u << 20);
 	uint32_t key;
 	int err = 0;
 
-	/* First the keys: then it is known how many there are. */
+	/* First intern all keys, to know their number. */
 	for (uint32_t c = 0; c < t->column_count; c++)
 		for (uint32_t i = 0; i < t->columns[c].functions.count && !err; i++)
 			err = table_intern_function(t, t->columns[c].profile,
@@ -145,27 +148,32 @@ static void table_free(struct table *t)
 
 static uint32_t rows_shown(const struct table *t)
 {
-	unsigned limit = t->compare->args->limit;
-
-	return limit && limit < t->keys.count ? limit : t->keys.count;
+	return args_limit(t->compare->args, t->keys.count);
 }
 
-/* The name and the module of a row, behind USED columns. */
-static void print_row_name(const struct table *t, uint32_t row, unsigned used)
+void top_print_function(const char *name, const char *module, unsigned width, unsigned used,
+			bool full_names)
 {
-	const char *name = row_name(t, row), *module = row_module(t, row);
-	unsigned width = t->compare->width, left = width > used + 6 ? width - used : 0;
-	size_t length = strlen(module), taken = length + 3;
+	unsigned left = width > used + 6 ? width - used : 0, taken;
+	size_t length = strlen(module);
 
-	/* A Java method's name has its class in it already. */
+	/* The name of a Java method already contains its class. */
 	if (!strncmp(name, module, length) && (name[length] == '.' || !name[length]))
 		module = "";
+	taken = (unsigned)strlen(module) + 3;
 	if (left && taken < left / 2)
-		left -= (unsigned)taken;
-	names_print(name, left, t->compare->args->full_names);
+		left -= taken;
+	names_print(name, left, full_names);
 	if (*module)
 		printf(" [%s]", module);
 	putchar('\n');
+}
+
+/* Print the name and module of a row. USED: width of the columns before. */
+static void print_row_name(const struct table *t, uint32_t row, unsigned used)
+{
+	top_print_function(row_name(t, row), row_module(t, row), t->compare->width, used,
+			   t->compare->args->full_names);
 }
 
 static void print_omitted_rows(const struct table *t)
@@ -204,7 +212,33 @@ static void print_json_number(const char *name, double number)
 	json_number(stdout, number);
 }
 
-/* --- beside a base ---------------------------------------------------------------------------- */
+static struct interval interval_in(const struct table *t, double percent, uint32_t column)
+{
+	return interval_of(percent, 100, t->columns[column].functions.effective);
+}
+
+/* Returns the number of decimals that PERCENT of COLUMN justifies. */
+static int percent_digits(const struct table *t, double percent, uint32_t column)
+{
+	struct interval interval = interval_in(t, percent, column);
+
+	return interval_digits(&interval);
+}
+
+static void print_json_interval(const struct table *t, double part, uint32_t column)
+{
+	const struct functions *f = &t->columns[column].functions;
+	struct interval interval = interval_of(part, f->weight, f->effective);
+
+	interval_json(stdout, &interval);
+}
+
+static void print_percent(const struct table *t, int width, double percent, uint32_t column)
+{
+	printf("%*.*f%%", width, percent_digits(t, percent, column), percent);
+}
+
+/* --- comparison with a base ------------------------------------------------------------------- */
 
 enum { NEW, BASE, SIDES };
 
@@ -213,38 +247,82 @@ static double row_change(const struct table *t, uint32_t key)
 	double self = fabs(self_share(t, key, NEW) - self_share(t, key, BASE));
 	double total = fabs(total_share(t, key, NEW) - total_share(t, key, BASE));
 
-	/* What calls does change with what it calls: that decides among equals alone. */
+	/* Callers change with their callees, so total only decides between equal ones. */
 	return self + total / 1000;
+}
+
+static struct interval interval_of_percents(const struct table *t, double now, double was)
+{
+	struct interval now_in = interval_in(t, now, NEW), was_in = interval_in(t, was, BASE);
+
+	return interval_of_change(now / 100, &now_in, was / 100, &was_in);
+}
+
+/* Print NOW, WAS and the difference, with the decimals of the less exact one, and with its interval. */
+static void print_change(const struct table *t, double now, double was, bool with_intervals)
+{
+	int places = percent_digits(t, now, NEW), base_places = percent_digits(t, was, BASE);
+	struct interval change = interval_of_percents(t, now, was);
+	char range[TEXT_NUMBER];
+
+	print_percent(t, 6, now, NEW);
+	fputs("  ", stdout);
+	print_percent(t, 6, was, BASE);
+	printf(" %+8.*f  ", places < base_places ? places : base_places, now - was);
+	if (with_intervals)
+		printf("%9s  ", interval_change_text(range, sizeof(range), &change));
+}
+
+/* Whether the interval of any displayed change is wider than one percentage point. */
+static bool needs_intervals(const struct table *t)
+{
+	for (uint32_t i = 0; i < rows_shown(t); i++) {
+		uint32_t key = t->rows[i].key;
+		struct interval self =
+			interval_of_percents(t, self_share(t, key, NEW), self_share(t, key, BASE));
+		struct interval total = interval_of_percents(t, total_share(t, key, NEW),
+							     total_share(t, key, BASE));
+
+		if (!interval_digits(&self) || !interval_digits(&total))
+			return true;
+	}
+	return false;
 }
 
 static void print_base(const struct table *t)
 {
+	bool with = needs_intervals(t);
+	const char *heading = with ? "     95% CI" : "";
+
 	printf("%s: ", metric_texts[t->compare->metric].name);
 	print_amounts(t, NEW);
 	printf("; base: ");
 	print_amounts(t, BASE);
-	printf("\n\n   self     base   change    total     base   change  function\n");
+	printf("\n\n   self     base   change%s    total     base   change%s  function\n", heading,
+	       heading);
 	for (uint32_t i = 0; i < rows_shown(t); i++) {
 		uint32_t key = t->rows[i].key;
-		double self = self_share(t, key, NEW), was = self_share(t, key, BASE);
-		double total = total_share(t, key, NEW), total_was = total_share(t, key, BASE);
 
-		printf("%6.2f%%  %6.2f%% %+8.2f  %6.2f%%  %6.2f%% %+8.2f  ", self, was, self - was,
-		       total, total_was, total - total_was);
-		print_row_name(t, i, 56);
+		print_change(t, self_share(t, key, NEW), self_share(t, key, BASE), with);
+		print_change(t, total_share(t, key, NEW), total_share(t, key, BASE), with);
+		print_row_name(t, i, with ? 78 : 56);
 	}
 	print_omitted_rows(t);
 }
 
 static void print_base_json(const struct table *t)
 {
-	static const char *const names[SIDES][2] = { { "self", "total" },
-						     { "base_self", "base_total" } };
+	static const char *const names[SIDES] = { "", "base_" };
 
 	print_json_head(t);
 	printf("\"weight\":");
 	json_number(stdout, t->columns[NEW].functions.weight);
 	print_json_number("base_weight", t->columns[BASE].functions.weight);
+	putchar(',');
+	interval_json_effective(stdout, "effective_samples", t->columns[NEW].functions.effective);
+	putchar(',');
+	interval_json_effective(stdout, "base_effective_samples",
+				t->columns[BASE].functions.effective);
 	printf(",\"functions\":[");
 	for (uint32_t i = 0; i < rows_shown(t); i++) {
 		size_t at = (size_t)(t->rows[i].key - 1) * SIDES;
@@ -252,15 +330,27 @@ static void print_base_json(const struct table *t)
 		printf(i ? "," : "");
 		print_json_names(t, i);
 		for (unsigned side = 0; side < SIDES; side++) {
-			print_json_number(names[side][0], t->self[at + side]);
-			print_json_number(names[side][1], t->total[at + side]);
+			const double parts[] = { t->self[at + side], t->total[at + side] };
+
+			for (int k = 0; k < 2; k++) {
+				const char *of = k ? "total" : "self";
+
+				printf(",\"%s%s\":", names[side], of);
+				json_number(stdout, parts[k]);
+				printf(",\"%s%s_interval\":", names[side], of);
+				print_json_interval(t, parts[k], side);
+			}
 		}
 		putchar('}');
 	}
-	printf("]}\n");
+	printf("],\"losses\":");
+	losses_json(stdout, t->compare->losses);
+	printf(",\"base_losses\":");
+	losses_json(stdout, t->compare->base_losses);
+	printf("}\n");
 }
 
-int top_compare_base(const struct compare *compare, const struct profile *profile,
+int top_compare_base(const struct top_compare *compare, const struct profile *profile,
 		     const struct profile *base)
 {
 	const struct profile *const sides[SIDES] = { profile, base };
@@ -284,43 +374,29 @@ int top_compare_base(const struct compare *compare, const struct profile *profil
 	return err;
 }
 
-/* --- by a label ------------------------------------------------------------------------------- */
+/* --- comparison by a label -------------------------------------------------------------------- */
 
-/* The value of KEY in LABELS, lines of "key=value": its length, and where it is; NULL: nowhere. */
-static size_t find_label(const char *labels, const char *key, const char **value)
-{
-	size_t length = strlen(key);
-
-	for (; *labels; labels += strcspn(labels, "\n"), labels += *labels == '\n')
-		if (!strncmp(labels, key, length) && labels[length] == '=') {
-			*value = labels + length + 1;
-			return strcspn(*value, "\n");
-		}
-	*value = NULL;
-	return 0;
-}
-
-/* Which samples are a column's: by the number of their label's value, which is that of what their thread worked
- * on, else of their recording. */
-struct numbers {
-	uint32_t *threads;  /* by thread */
-	uint32_t *contexts; /* by name; 0: it has none */
+/* Numbers of the label's values. A sample has the value of its context, else that of its recording. */
+struct value_numbers {
+	uint32_t *threads;  /* by thread: the recording's value */
+	uint32_t *contexts; /* by name of the context; 0: the context has no value */
 };
 
-struct part {
-	const struct numbers *numbers;
-	uint32_t value; /* 0: all */
+/* Filter of samples by the label's value. */
+struct label_value {
+	const struct value_numbers *numbers;
+	uint32_t value; /* 0: any */
 };
 
-static uint32_t sample_value_number(const struct numbers *numbers, const struct sample *s)
+static uint32_t sample_value_number(const struct value_numbers *numbers, const struct sample *s)
 {
 	uint32_t own = s->context ? numbers->contexts[s->context] : 0;
 
 	return own ? own : numbers->threads[s->thread];
 }
 
-/* A value of the label, and what has it. */
-struct value {
+/* A value of the label, and its weight. */
+struct weighted_value {
 	const char *name;
 	uint32_t number;
 	double weight;
@@ -328,7 +404,7 @@ struct value {
 
 static bool sample_has_value(const void *arg, const struct sample *sample)
 {
-	const struct part *part = arg;
+	const struct label_value *part = arg;
 
 	return !part->value || sample_value_number(part->numbers, sample) == part->value;
 }
@@ -340,15 +416,15 @@ static double row_weight(const struct table *t, uint32_t key)
 
 static int compare_value_weight(const void *a, const void *b)
 {
-	const struct value *x = a, *y = b;
+	const struct weighted_value *x = a, *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? 1 : -1;
 	return strcmp(x->name, y->name);
 }
 
-/* As many as the terminal has room for, with some for the names. */
-static uint32_t columns_shown(const struct compare *compare)
+/* Returns how many columns fit the terminal, with space for the names. */
+static uint32_t columns_shown(const struct top_compare *compare)
 {
 	if (compare->args->json)
 		return UINT32_MAX;
@@ -357,7 +433,7 @@ static uint32_t columns_shown(const struct compare *compare)
 		       : COLUMNS_SHOWN + 1;
 }
 
-/* Whether all columns are called differently as far as there is room for it. */
+/* Whether all columns but the first have different names when these are cut to the column's width. */
 static bool names_differ_when_cut(const struct table *t)
 {
 	for (uint32_t c = 1; c < t->column_count; c++)
@@ -367,8 +443,8 @@ static bool names_differ_when_cut(const struct table *t)
 	return true;
 }
 
-/* How much of their names all columns but the first have in common, where it is that which leaves no room
- * for the rest; else 0. */
+/* Returns the length of the common prefix of all columns but the first. Returns 0 if the names already differ when
+ * they are cut. */
 static size_t common_prefix_length(const struct table *t)
 {
 	const char *first = t->column_count > 1 ? t->columns[1].name : "";
@@ -383,7 +459,7 @@ static size_t common_prefix_length(const struct table *t)
 		common = same;
 		longest = strlen(name) > longest ? strlen(name) : longest;
 	}
-	while (common && (first[common] & 0xc0) == 0x80) /* whole characters */
+	while (common && (first[common] & 0xc0) == 0x80) /* do not split a UTF-8 character */
 		common--;
 	return longest < COLUMN_WIDTH || names_differ_when_cut(t) ? 0 : common;
 }
@@ -393,8 +469,37 @@ static void print_heading(const char *name)
 	char cut[COLUMN_WIDTH];
 
 	snprintf(cut, sizeof(cut), "%s", name);
-	text_clean_string(cut); /* it may have been cut inside a character */
+	text_clean_string(cut); /* the cut may be inside of a character */
 	printf("%*s", COLUMN_WIDTH, cut);
+}
+
+/* Returns the largest error, in percentage points, of a displayed share in COLUMN, with 95% confidence. */
+static double column_max_error(const struct table *t, uint32_t column)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < rows_shown(t); i++) {
+		double percent = self_share(t, t->rows[i].key, column);
+		struct interval interval = interval_in(t, percent, column);
+
+		most = fmax(most,
+			    fmax(100 * interval.high - percent, percent - 100 * interval.low));
+	}
+	return most;
+}
+
+/* Print the largest error of each column, as there is no space for an interval of each share. */
+static void print_max_errors(const struct table *t)
+{
+	double most = 0;
+
+	for (uint32_t c = 0; c < t->column_count; c++)
+		most = fmax(most, t->columns[c].max_error = column_max_error(t, c));
+	if (2 * most <= 1)
+		return;
+	for (uint32_t c = 0; c < t->column_count; c++)
+		printf("%*.0f%%", COLUMN_WIDTH - 1, ceil(t->columns[c].max_error));
+	printf("  at most plus or minus, with 95%% confidence\n");
 }
 
 static void print_by(const struct table *t)
@@ -413,18 +518,37 @@ static void print_by(const struct table *t)
 		print_heading(t->columns[c].name + (c ? common : 0));
 	printf("  self\n");
 	for (uint32_t c = 0; c < shown; c++)
-		printf("%*.2f%%", COLUMN_WIDTH - 1,
-		       percent_of(t->columns[c].functions.weight, t->columns[0].functions.weight));
+		print_percent(
+			t, COLUMN_WIDTH - 1,
+			percent_of(t->columns[c].functions.weight, t->columns[0].functions.weight),
+			0);
 	printf("  of the whole\n");
+	print_max_errors(t);
 	for (uint32_t i = 0; i < rows_shown(t); i++) {
 		for (uint32_t c = 0; c < shown; c++)
-			printf("%*.2f%%", COLUMN_WIDTH - 1, self_share(t, t->rows[i].key, c));
+			print_percent(t, COLUMN_WIDTH - 1, self_share(t, t->rows[i].key, c), c);
 		printf("  ");
 		print_row_name(t, i, shown * COLUMN_WIDTH + 2);
 	}
 	print_omitted_rows(t);
 	if (shown <= t->value_count)
 		printf("... and %u more of %s (--json has all)\n", t->value_count + 1 - shown, by);
+}
+
+/* Print PARTS of all columns, and the intervals of their shares. */
+static void print_by_side_json(const struct table *t, const char *name, const double *parts)
+{
+	printf(",\"%s\":[", name);
+	for (uint32_t c = 0; c < t->column_count; c++) {
+		printf(c ? "," : "");
+		json_number(stdout, parts[c]);
+	}
+	printf("],\"%s_interval\":[", name);
+	for (uint32_t c = 0; c < t->column_count; c++) {
+		printf(c ? "," : "");
+		print_json_interval(t, parts[c], c);
+	}
+	putchar(']');
 }
 
 static void print_by_json(const struct table *t)
@@ -438,28 +562,24 @@ static void print_by_json(const struct table *t)
 		json_string(stdout, t->columns[c].name);
 		print_json_number("weight", t->columns[c].functions.weight);
 		print_json_number("samples", t->columns[c].functions.samples);
+		putchar(',');
+		interval_json_effective(stdout, "effective_samples",
+					t->columns[c].functions.effective);
 		putchar('}');
 	}
 	printf("],\"functions\":[");
 	for (uint32_t i = 0; i < rows_shown(t); i++) {
-		const double *sides[] = { t->self, t->total };
+		size_t at = (size_t)(t->rows[i].key - 1) * t->column_count;
 
 		printf(i ? "," : "");
 		print_json_names(t, i);
-		for (unsigned side = 0; side < 2; side++) {
-			printf(side ? ",\"total\":[" : ",\"self\":[");
-			for (uint32_t c = 0; c < t->column_count; c++) {
-				printf(c ? "," : "");
-				json_number(
-					stdout,
-					sides[side]
-					     [(size_t)(t->rows[i].key - 1) * t->column_count + c]);
-			}
-			putchar(']');
-		}
+		print_by_side_json(t, "self", &t->self[at]);
+		print_by_side_json(t, "total", &t->total[at]);
 		putchar('}');
 	}
-	printf("]}\n");
+	printf("],\"losses\":");
+	losses_json(stdout, t->compare->losses);
+	printf("}\n");
 }
 
 static bool is_tag(const char *label)
@@ -473,10 +593,10 @@ static bool is_tag(const char *label)
 	return true;
 }
 
-/* The number in VALUES of all tags in LABELS together, as "key=value,key=value"; 0 without memory. */
+/* Returns the number in VALUES of all tags in LABELS, as "key=value,key=value"; 0 when out of memory. */
 static uint32_t intern_tags(struct intern *values, const char *labels)
 {
-	struct buf tags = BUF_INIT(strlen(labels) + sizeof("(not told)"));
+	struct buf tags = BUF_INIT(strlen(labels) + sizeof("(unknown)"));
 	uint32_t number = 0;
 	int err = 0;
 
@@ -489,32 +609,28 @@ static uint32_t intern_tags(struct intern *values, const char *labels)
 			err = buf_append(&tags, labels, strcspn(labels, "\n"));
 	}
 	if (!err && !tags.length)
-		err = buf_append_string(&tags, "(not told)");
+		err = buf_append_string(&tags, "(unknown)");
 	if (!err)
 		number = intern(values, tags.data, tags.length);
 	buf_free(&tags);
 	return number;
 }
 
-/* The number in VALUES of what LABELS have for KEY; 0 without memory. */
+/* Returns the number in VALUES of KEY's value in LABELS; 0 when out of memory. */
 static uint32_t intern_label(struct intern *values, const char *labels, const char *key)
 {
-	const char *value;
-	size_t length = find_label(labels, key, &value);
+	const char *value = text_find_line(labels, key, true);
 
 	if (!value && !strcmp(key, "tag"))
 		return intern_tags(values, labels);
-	if (!value) {
-		value = "(not told)";
-		length = strlen(value);
-	}
-	return intern(values, value, length);
+	return value ? intern(values, value, strcspn(value, "\n"))
+		     : intern_string(values, "(unknown)");
 }
 
 static bool number_threads(uint32_t *numbers, const struct profile *p, const char *key,
 			   struct intern *values)
 {
-	/* (What has no sample has no column.) */
+	/* Thread 0 stands for samples without a thread. */
 	for (uint32_t thread = 0; thread <= p->threads.count; thread++) {
 		const struct thread_key *known = thread ? intern_key(&p->threads, thread) : NULL;
 
@@ -530,24 +646,23 @@ static bool number_contexts(uint32_t *numbers, const struct profile *p, const ch
 			    struct intern *values)
 {
 	const char *value;
-	size_t length;
 
 	for (uint32_t i = 0; i < p->count; i++) {
 		uint32_t context = p->samples[i].context;
 
 		if (!context || numbers[context])
 			continue;
-		length = find_label(intern_text(&p->names, context), key, &value);
-		numbers[context] = value ? intern(values, value, length) : 0;
+		value = text_find_line(intern_text(&p->names, context), key, true);
+		numbers[context] = value ? intern(values, value, strcspn(value, "\n")) : 0;
 		if (value && !numbers[context])
 			return false;
 	}
 	return true;
 }
 
-/* The numbers of all values of KEY. Returns 0, or -ENOMEM; to be freed in any case. */
-static int number_label_values(struct numbers *numbers, const struct profile *p, const char *key,
-			       struct intern *values)
+/* Number all values of KEY. Returns 0 or -ENOMEM. Free the arrays in both cases. */
+static int number_label_values(struct value_numbers *numbers, const struct profile *p,
+			       const char *key, struct intern *values)
 {
 	numbers->threads = calloc((size_t)p->threads.count + 1, sizeof(*numbers->threads));
 	numbers->contexts = calloc((size_t)p->names.count + 1, sizeof(*numbers->contexts));
@@ -558,16 +673,17 @@ static int number_label_values(struct numbers *numbers, const struct profile *p,
 		       : -ENOMEM;
 }
 
-/* What has any weight, the heaviest first; NULL without memory. */
-static struct value *weigh_values(const struct compare *compare, const struct profile *p,
-				  const struct intern *values, const struct numbers *numbers,
-				  uint32_t *count)
+/* Returns the values with any weight, heaviest first; NULL when out of memory. */
+static struct weighted_value *weigh_values(const struct top_compare *compare,
+					   const struct profile *p, const struct intern *values,
+					   const struct value_numbers *numbers, uint32_t *count)
 {
-	struct value *list = calloc((size_t)values->count + 1, sizeof(*list));
+	struct weighted_value *list = calloc((size_t)values->count + 1, sizeof(*list));
 
 	*count = 0;
 	for (uint32_t number = 1; list && number <= values->count; number++)
-		list[number - 1] = (struct value){ intern_text(values, number), number, 0 };
+		list[number - 1] =
+			(struct weighted_value){ intern_text(values, number), number, 0 };
 	for (uint32_t i = 0; list && i < p->count; i++) {
 		const struct sample *s = &p->samples[i];
 
@@ -583,7 +699,7 @@ static struct value *weigh_values(const struct compare *compare, const struct pr
 }
 
 static int add_column(struct table *t, const struct profile *profile, const char *name,
-		      const struct part *part)
+		      const struct label_value *part)
 {
 	struct column *column = &t->columns[t->column_count];
 	int err = functions_of_some(&column->functions, profile, t->compare->metric,
@@ -595,13 +711,13 @@ static int add_column(struct table *t, const struct profile *profile, const char
 	return err;
 }
 
-int top_compare_by_label(const struct compare *compare, const struct profile *profile)
+int top_compare_by_label(const struct top_compare *compare, const struct profile *profile)
 {
 	struct intern values = INTERN_INIT;
-	struct numbers numbers;
-	struct part part = { .numbers = &numbers };
+	struct value_numbers numbers;
+	struct label_value part = { .numbers = &numbers };
 	struct table t = { .compare = compare };
-	struct value *list = NULL;
+	struct weighted_value *list = NULL;
 	int err = number_label_values(&numbers, profile, compare->args->by, &values);
 
 	if (!err)

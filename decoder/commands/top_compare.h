@@ -1,27 +1,36 @@
-/* Functions side by side: what each has of the weight in several columns, of one profile or of two. */
+/* Comparison of functions, in columns: of two profiles, or of the parts of one. top calls it. */
 #ifndef DECODER_COMMANDS_TOP_COMPARE_H
 #define DECODER_COMMANDS_TOP_COMPARE_H
 
 #include "decoder/commands/args.h"
 #include "profile/aggregate/profile.h"
 
-/* What top prints of PROFILE and, as TOP is asked to, of another one or of its parts. */
-struct compare {
+struct function;
+
+/* Returns the name of FUNCTION, "[no stack]" if it has none. */
+const char *top_function_name(const struct profile *profile, const struct function *function);
+
+/* Print NAME and its MODULE as the last columns of a line of WIDTH, after USED columns. */
+void top_print_function(const char *name, const char *module, unsigned width, unsigned used,
+			bool full_names);
+
+/* Settings of the output. */
+struct top_compare {
 	const struct args *args;
 	enum metric metric;
 	bool by_total;
 	const char *unit;
-	unsigned width; /* of the terminal; 0: none */
+	const struct losses *losses, *base_losses;
+	unsigned width; /* of the terminal; 0: unknown */
 };
 
-/* PROFILE beside BASE: a row for each function that either has, that whose share has changed most first.
- * Returns 0 or -ENOMEM. */
-int top_compare_base(const struct compare *compare, const struct profile *profile,
+/* Print PROFILE next to BASE: one row per function of either, the largest change first. Returns 0 or -ENOMEM. */
+int top_compare_base(const struct top_compare *compare, const struct profile *profile,
 		     const struct profile *base);
 
-/* PROFILE split by what its samples say of ARGS->by, a label's key, or else their recordings, of which "host",
- * "process", "executable", "group" and "machine" are told, and tags, by name or all together as "tag": a column for each
- * value, that with most of the weight first. Returns 0 or -ENOMEM. */
-int top_compare_by_label(const struct compare *compare, const struct profile *profile);
+/* Print PROFILE by the values of the label ARGS->by: one column per value, the heaviest first. A sample's own labels
+ * come before those of its recording. These are "host", "process", "executable", "group", "machine" and tags; "tag"
+ * combines all tags. Returns 0 or -ENOMEM. */
+int top_compare_by_label(const struct top_compare *compare, const struct profile *profile);
 
 #endif

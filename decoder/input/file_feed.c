@@ -1,4 +1,4 @@
-/* A feed of files, and the queue of their chunks. */
+/* Feed of files: opens one source after the other, and returns their chunks. */
 #include "decoder/input/file_feed.h"
 
 #include <errno.h>
@@ -7,31 +7,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "core/clock.h"
 #include "decoder/bucket/bucket.h"
 #include "decoder/input/source_open.h"
 #include "decoder/input/recordings.h"
 #include "decoder/output/message.h"
+#include "decoder/output/progress.h"
 #include "profile/jfr/labels.h"
 
-#define LEFT_OUT_MAX 8
-#define PROGRESS_NS  1000000000u
+#define EXCLUDED_MAX 8
 
 struct file_feed {
-	struct feed feed; /* the first member: one is the other's address */
+	struct feed feed; /* must be first: file_feed_of() casts */
 	pthread_mutex_t lock;
 	struct recordings recordings;
 	bool ordered;
-	uint32_t next;          /* of them */
-	struct source *current; /* the one being handed out, and what follows it */
+	uint32_t next;          /* index of the next recording */
+	struct source *current; /* source whose chunks are returned, and the next ones */
 	uint64_t offset;
 	struct settings_tracker settings;
-	struct intern left_out; /* labels of some that were not wanted */
+	struct intern excluded; /* labels of some recordings that the selection excludes */
 
-	bool terminal, shown;
-	uint64_t started_ns, shown_ns, bytes;
+	struct progress progress;
+	uint64_t bytes;
 };
 
 static struct file_feed *file_feed_of(struct feed *feed)
@@ -75,20 +73,20 @@ static bool source_is_selected(struct file_feed *feed, const struct source *sour
 	for (size_t i = 0; i < labels.length; i++)
 		if (labels.data[i] == '\n')
 			labels.data[i] = ' ';
-	if (feed->left_out.count < LEFT_OUT_MAX)
-		intern(&feed->left_out, labels.data, labels.length);
+	if (feed->excluded.count < EXCLUDED_MAX)
+		intern(&feed->excluded, labels.data, labels.length);
 	buf_free(&labels);
 	return false;
 }
 
 const char *file_feed_excluded_labels(const struct feed *feed, unsigned number)
 {
-	const struct intern *left_out = &((const struct file_feed *)feed)->left_out;
+	const struct intern *excluded = &((const struct file_feed *)feed)->excluded;
 
-	return number < left_out->count ? intern_text(left_out, number + 1) : NULL;
+	return number < excluded->count ? intern_text(excluded, number + 1) : NULL;
 }
 
-/* Go on to the next source. False when there is none. Under the lock. */
+/* Advance to the next source. Returns false at the end. Lock held. */
 static bool file_feed_next_source(struct file_feed *feed)
 {
 	if (feed->current)
@@ -108,22 +106,6 @@ static bool file_feed_next_source(struct file_feed *feed)
 	return true;
 }
 
-static void show_progress(struct file_feed *feed, const struct feed_chunk *chunk)
-{
-	uint64_t now;
-
-	feed->bytes += chunk->header.size;
-	if (!feed->terminal)
-		return;
-	now = clock_monotonic_ns();
-	if (now - feed->started_ns < PROGRESS_NS || now - feed->shown_ns < PROGRESS_NS / 10)
-		return;
-	feed->shown_ns = now;
-	feed->shown = true;
-	fprintf(stderr, "\r%" PRIu64 " MB read, file %u of %u\033[K", feed->bytes >> 20, feed->next,
-		feed->recordings.count);
-}
-
 static bool file_feed_read_chunk(struct file_feed *feed, struct feed_chunk *chunk)
 {
 	struct jfr_error error = { 0 };
@@ -132,8 +114,8 @@ static bool file_feed_read_chunk(struct file_feed *feed, struct feed_chunk *chun
 	while (feed->current || file_feed_next_source(feed)) {
 		struct source *source = feed->current;
 
-		err = jfr_header(&chunk->header, source->data, source->length, feed->offset,
-				 &error);
+		err = jfr_header_read(&chunk->header, source->data, source->length, feed->offset,
+				      &error);
 		if (!err) {
 			source->references++;
 			chunk->source = source;
@@ -144,7 +126,9 @@ static bool file_feed_read_chunk(struct file_feed *feed, struct feed_chunk *chun
 			chunk->settings = *settings_tracker_get(&feed->settings, source->data,
 								source->length, feed->offset);
 			feed->offset += chunk->header.size;
-			show_progress(feed, chunk);
+			feed->bytes += chunk->header.size;
+			progress_show(&feed->progress, "%" PRIu64 " MB read, file %u of %u",
+				      feed->bytes >> 20, feed->next, feed->recordings.count);
 			return true;
 		}
 		if (err == -EBADMSG || !source->length) {
@@ -170,7 +154,7 @@ static bool file_feed_next_chunk(struct feed *feed, struct feed_chunk *chunk)
 	return found;
 }
 
-static void done(struct feed *feed, struct feed_chunk *chunk)
+static void file_feed_release_chunk(struct feed *feed, struct feed_chunk *chunk)
 {
 	struct file_feed *files = file_feed_of(feed);
 
@@ -182,7 +166,8 @@ static void done(struct feed *feed, struct feed_chunk *chunk)
 	chunk->source = NULL;
 }
 
-static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
+static void file_feed_report_damage(struct feed *feed, const struct feed_chunk *chunk,
+				    const struct jfr_error *error)
 {
 	struct file_feed *files = file_feed_of(feed);
 
@@ -192,15 +177,15 @@ static void damage(struct feed *feed, const struct feed_chunk *chunk, const stru
 	pthread_mutex_unlock(&files->lock);
 }
 
-static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
+static bool file_feed_span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 {
 	return recordings_span(&file_feed_of(feed)->recordings, start_ns, end_ns);
 }
 
-/* Less than this is read before a thread is there. */
+/* Smaller inputs are read without threads: starting a thread would take longer. */
 #define SMALL_INPUT (4u << 20)
 
-static bool is_small(struct feed *feed)
+static bool file_feed_is_small(struct feed *feed)
 {
 	const struct recordings *recordings = &file_feed_of(feed)->recordings;
 	uint64_t bytes = 0;
@@ -224,7 +209,7 @@ static void file_feed_drop_sources(struct file_feed *files)
 		file_feed_drop_current(files);
 }
 
-static int restart(struct feed *feed, bool ordered)
+static int file_feed_restart(struct feed *feed, bool ordered)
 {
 	struct file_feed *files = file_feed_of(feed);
 
@@ -236,17 +221,18 @@ static int restart(struct feed *feed, bool ordered)
 	files->offset = 0;
 	files->settings = (struct settings_tracker){ 0 };
 	files->bytes = 0;
-	files->started_ns = clock_monotonic_ns();
+	progress_clear(&files->progress);
+	progress_start(&files->progress);
 	return 0;
 }
 
 static const struct feed_calls calls = {
-	.restart = restart,
+	.restart = file_feed_restart,
 	.next = file_feed_next_chunk,
-	.done = done,
-	.damage = damage,
-	.span = span,
-	.is_small = is_small,
+	.done = file_feed_release_chunk,
+	.damage = file_feed_report_damage,
+	.span = file_feed_span,
+	.is_small = file_feed_is_small,
 };
 
 int file_feed_open(struct feed **out, const struct selection *selection, char **paths, int count)
@@ -258,8 +244,8 @@ int file_feed_open(struct feed **out, const struct selection *selection, char **
 		return -ENOMEM;
 	files->feed.calls = &calls;
 	pthread_mutex_init(&files->lock, NULL);
-	files->terminal = isatty(STDERR_FILENO) == 1;
 	files->recordings.selection = selection;
+	progress_start(&files->progress);
 	source_handle_bus_errors();
 	err = recordings_add_paths(&files->recordings, paths, count);
 	if (err) {
@@ -277,11 +263,10 @@ void file_feed_close(struct feed *feed)
 
 	if (!feed)
 		return;
-	if (files->shown)
-		fputs("\r\033[K", stderr);
+	progress_clear(&files->progress);
 	file_feed_drop_sources(files);
 	recordings_free(&files->recordings);
-	intern_free(&files->left_out);
+	intern_free(&files->excluded);
 	pthread_mutex_destroy(&files->lock);
 	free(files);
 }

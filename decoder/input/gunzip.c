@@ -1,4 +1,4 @@
-/* Recordings that somebody has packed with gzip: as one stream, or several in a row (RFC 1952). */
+/* Recordings compressed with gzip: one member, or several in a row (RFC 1952). */
 #include "decoder/input/gunzip.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 
 #define BLOCK (1u << 16)
 
-/* Of a gzip, not of a bare deflate stream. */
+/* Window bits for zlib: 15, plus 16 to expect a gzip header. */
 #define WINDOW (15 + 16)
 
-/* Give Z more to read, from *AT on. */
+/* Give Z the next block of input; advance *AT. */
 static void zlib_set_input(z_stream *z, const struct source *packed, uint64_t *at)
 {
 	uint64_t left = packed->length - *at;
@@ -28,7 +28,7 @@ static void zlib_set_input(z_stream *z, const struct source *packed, uint64_t *a
 	*at += z->avail_in;
 }
 
-/* Unpack PACKED into FD; *AT says how far it was read. */
+/* Unpack PACKED into FD. *AT is the offset up to which input was read. */
 static int gzip_unpack(const struct source *packed, int fd, uint64_t *at)
 {
 	uint64_t most = source_unpacked_max(packed->length), total = 0;
@@ -73,14 +73,14 @@ int gunzip_recording(struct source **source)
 	if (!err)
 		err = source_create(source, packed->name, fd);
 	if (err == -EBADMSG)
-		say("%s: offset %" PRIu64 ": a damaged gzip", packed->name, at);
+		message_print("%s: offset %" PRIu64 ": a damaged gzip", packed->name, at);
 	else if (err == -EFBIG)
-		say("%s: offset %" PRIu64
-		    ": not read, as it unpacks to more than 32 times its size "
-		    "and 64 MiB; gunzip it where you trust it",
-		    packed->name, at);
+		message_print("%s: offset %" PRIu64
+			      ": not read, as it unpacks to more than 32 times its size plus 64 "
+			      "MiB; gunzip it if you trust it",
+			      packed->name, at);
 	else if (err)
-		say("%s: %s", packed->name, strerror(-err));
+		message_print("%s: %s", packed->name, strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	source_close(packed);

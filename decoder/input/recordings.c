@@ -1,4 +1,4 @@
-/* The recordings that a command line names. */
+/* Recordings that the command line names. */
 #include "decoder/input/recordings.h"
 
 #include <dirent.h>
@@ -13,7 +13,6 @@
 #include "decoder/input/source_open.h"
 #include "decoder/output/message.h"
 #include "profile/basics/array.h"
-#include "profile/basics/text.h"
 #include "profile/jfr/jfr_read.h"
 
 #define DIRECTORY_DEPTH 16
@@ -32,24 +31,18 @@ static int recordings_add_path(struct recordings *r, const char *path)
 	return 0;
 }
 
-static bool object_key_is_recording(const char *name)
-{
-	return *name != '.' && (text_has_suffix(name, ".jfr") || text_has_suffix(name, ".zip") ||
-				text_has_suffix(name, ".jfr.gz"));
-}
-
-/* Whether what has STATUS was met before, by whatever name or link. */
+/* Whether the file with STATUS was already added, under any name or link. Adds it. */
 static bool file_was_added(struct recordings *r, const struct stat *status)
 {
 	const uint64_t key[2] = { status->st_dev, status->st_ino };
-	uint32_t before = r->met.count;
+	uint32_t before = r->added.count;
 
-	return intern(&r->met, key, sizeof(key)) && r->met.count == before;
+	return intern(&r->added, key, sizeof(key)) && r->added.count == before;
 }
 
 static int recordings_add_directory(struct recordings *r, const char *path, int depth);
 
-static int zip_add_entry(struct recordings *r, const char *path, const char *name, int depth)
+static int recordings_add_entry(struct recordings *r, const char *path, const char *name, int depth)
 {
 	char child[4096];
 	struct stat status;
@@ -66,20 +59,20 @@ static int zip_add_entry(struct recordings *r, const char *path, const char *nam
 				       : recordings_add_path(r, child);
 }
 
-/* A directory stands for the recordings in it and below it, in the order of their names. */
+/* Add the recordings in PATH and its subdirectories, sorted by name. */
 static int recordings_add_directory(struct recordings *r, const char *path, int depth)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(path, &entries, NULL, alphasort), err = 0;
 
 	if (count < 0) {
-		say("%s: %s", path, strerror(errno));
+		message_print("%s: %s", path, strerror(errno));
 		r->failed = true;
 		return 0;
 	}
 	for (int i = 0; i < count; i++) {
 		if (!err)
-			err = zip_add_entry(r, path, entries[i]->d_name, depth);
+			err = recordings_add_entry(r, path, entries[i]->d_name, depth);
 		free(entries[i]);
 	}
 	free(entries);
@@ -89,25 +82,25 @@ static int recordings_add_directory(struct recordings *r, const char *path, int 
 static int recordings_add_object(void *arg, const char *path)
 {
 	struct recordings *r = arg;
-	uint32_t before = r->met.count;
+	uint32_t before = r->added.count;
 
-	if (!intern(&r->met, path, strlen(path)))
+	if (!intern(&r->added, path, strlen(path)))
 		return -ENOMEM;
-	return r->met.count > before ? recordings_add_path(r, path) : 0;
+	return r->added.count > before ? recordings_add_path(r, path) : 0;
 }
 
 static int recordings_add_bucket(struct recordings *r, const char *file)
 {
-	static const struct selection all = { .reach = { .cache_bytes = BUCKET_CACHE_BYTES } };
+	static const struct selection all = { .bucket = { .cache_bytes = BUCKET_CACHE_BYTES } };
 	const struct selection *selection = r->selection ? r->selection : &all;
-	int err = bucket_list_objects(file, &selection->pick, &selection->reach,
+	int err = bucket_list_objects(file, &selection->uploads, &selection->bucket,
 				      recordings_add_object, r);
 
 	r->failed |= err != 0;
 	return err == -ENOMEM ? err : 0;
 }
 
-/* One word of the command line. */
+/* Add the recordings of one argument of the command line. */
 static int recordings_add_argument(struct recordings *r, const char *path)
 {
 	bool standard = !strcmp(path, "-");
@@ -118,14 +111,14 @@ static int recordings_add_argument(struct recordings *r, const char *path)
 	if (bucket_is_url(path))
 		return recordings_add_bucket(r, path);
 	if (standard ? fstat(STDIN_FILENO, &status) : stat(path, &status))
-		return recordings_add_path(r, path); /* whoever opens it will tell */
+		return recordings_add_path(r, path); /* source_open() prints the error */
 	if (file_was_added(r, &status))
 		return 0;
 	if (standard || !S_ISDIR(status.st_mode))
 		return recordings_add_path(r, path);
 	err = recordings_add_directory(r, path, 0);
 	if (!err && r->count == before && !r->failed) {
-		say("%s: no recording in this directory", path);
+		message_print("%s: no recording in this directory", path);
 		r->failed = true;
 	}
 	return err;
@@ -152,7 +145,7 @@ static bool source_is_selected(const struct selection *selection, struct source 
 	return !source_load(source) && (!selection || selection_matches(selection, source));
 }
 
-/* Look at all headers of the file; *END is left alone where there is none. */
+/* Read all chunk headers of the file and extend the span. *END_NS is unchanged if there is no chunk. */
 static void recording_path_span(const struct selection *selection, struct recording_path *path,
 				int64_t *start_ns, int64_t *end_ns)
 {
@@ -167,8 +160,9 @@ static void recording_path_span(const struct selection *selection, struct record
 		return;
 	for (; source; source = next) {
 		next = source->next;
-		for (offset = 0; source_is_selected(selection, source) &&
-				 !jfr_header(&header, source->data, source->length, offset, &error);
+		for (offset = 0;
+		     source_is_selected(selection, source) &&
+		     !jfr_header_read(&header, source->data, source->length, offset, &error);
 		     offset += header.size) {
 			if (header.start_ns < path->start_ns)
 				path->start_ns = header.start_ns;
@@ -205,6 +199,6 @@ void recordings_free(struct recordings *r)
 	for (uint32_t i = 0; i < r->count; i++)
 		free(r->list[i].path);
 	free(r->list);
-	intern_free(&r->met);
+	intern_free(&r->added);
 	*r = (struct recordings){ 0 };
 }

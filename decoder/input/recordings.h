@@ -1,5 +1,4 @@
-/* The recordings that a command line names: files, and what is in directories and in
- * buckets. */
+/* List of the recordings that the command line names: files, and the content of directories and buckets. */
 #ifndef DECODER_INPUT_RECORDINGS_H
 #define DECODER_INPUT_RECORDINGS_H
 
@@ -11,27 +10,27 @@
 
 struct recording_path {
 	char *path;
-	int64_t start_ns; /* of its first chunk, once recordings_span() has looked */
+	int64_t start_ns; /* start of its first chunk, set by recordings_span() */
 };
 
-/* Starts as {0}, or with selection alone. */
+/* Start as {0}, or with the selection alone. */
 struct recordings {
 	struct recording_path *list;
 	uint32_t count, room;
-	const struct selection *selection; /* which of them are wanted; NULL: all */
-	struct intern
-		met; /* device and inode of the files and directories so far, paths of objects */
-	bool failed; /* something could not be looked at, or a directory has none: that was said */
+	const struct selection *selection; /* NULL: all */
+	struct intern added; /* device and inode of each file and directory, path of each object */
+	bool failed; /* a path was unreadable or contained no recording; a message was printed */
 };
 
-/* Add what PATHS name, each file once, however often it is named or linked to. Returns 0 or -ENOMEM; release with recordings_free() either way. */
+/* Add the recordings at PATHS. Each file is added once, even if it is named or linked several times.
+ * Returns 0 or -ENOMEM. Release with recordings_free() in both cases. */
 int recordings_add_paths(struct recordings *recordings, char **paths, int count);
 
-/* From the first start to the last end of all of them, in ns since 1970; reads all headers. False
- * where there is no chunk at all. */
+/* Get the time from the first start to the last end of all recordings, in ns since 1970. Reads all headers.
+ * Returns false if there is no chunk. */
 bool recordings_span(struct recordings *recordings, int64_t *start_ns, int64_t *end_ns);
 
-/* Sort them by the time of their first chunk. */
+/* Sort by the start of the first chunk. */
 void recordings_sort(struct recordings *recordings);
 
 void recordings_free(struct recordings *recordings);

@@ -1,4 +1,4 @@
-/* Which recordings are wanted. What a recording does not say of itself matches nothing. */
+/* Selection of recordings. A filter on a label that the recording does not have excludes the recording. */
 #include "decoder/input/selection.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 bool selection_is_set(const struct selection *selection)
 {
 	return selection->process.set || selection->host.set || selection->tag.set ||
-	       selection->label_count || selection->pick.group.set || selection->pick.machine.set;
+	       selection->label_count || selection->uploads.group.set ||
+	       selection->uploads.machine.set;
 }
 
 static bool line_has_key(const char *line, const char *key)
@@ -23,26 +24,26 @@ static bool line_has_key(const char *line, const char *key)
 	return !strncmp(line, key, length) && line[length] == '=';
 }
 
-/* Which of the labels that are asked for LINE is, as bits. */
+/* Returns the required labels that equal LINE, one bit each. */
 static unsigned matched_labels(const struct selection *selection, const char *line)
 {
-	unsigned met = 0;
+	unsigned matched = 0;
 
 	for (unsigned i = 0; i < selection->label_count; i++)
 		if (!strcmp(line, selection->labels[i]))
-			met |= 1u << i;
-	return met;
+			matched |= 1u << i;
+	return matched;
 }
 
-/* Whether those that were MET are one of each key. */
-static bool labels_are_complete(const struct selection *selection, unsigned met)
+/* Whether MATCHED has a label of each required key. */
+static bool labels_are_complete(const struct selection *selection, unsigned matched)
 {
 	for (unsigned i = 0; i < selection->label_count && !selection->in_samples; i++) {
 		size_t key = strcspn(selection->labels[i], "=") + 1;
 		bool found = false;
 
 		for (unsigned j = 0; j < selection->label_count; j++)
-			found |= met & 1u << j &&
+			found |= matched & 1u << j &&
 				 !strncmp(selection->labels[i], selection->labels[j], key);
 		if (!found)
 			return false;
@@ -50,19 +51,19 @@ static bool labels_are_complete(const struct selection *selection, unsigned met)
 	return true;
 }
 
-/* The name of a zip's member is the zip's, with its own in brackets behind it. */
-static bool name_matches(const struct pick *pick, const struct source *source)
+/* Whether the upload's name matches. A zip member is named by the zip, with its own name in parentheses. */
+static bool name_matches(const struct upload_filter *uploads, const struct source *source)
 {
 	char *name;
 	bool fits;
 
-	if (!pick->group.set && !pick->machine.set)
+	if (!uploads->group.set && !uploads->machine.set)
 		return true;
 	name = strdup(source->name);
 	if (!name)
 		return false;
 	name[labels_file_path_length(name)] = '\0';
-	fits = object_name_matches(name, pick);
+	fits = object_name_matches(name, uploads);
 	free(name);
 	return fits;
 }
@@ -71,10 +72,10 @@ bool selection_matches(const struct selection *selection, const struct source *s
 {
 	bool process = !selection->process.set, host = !selection->host.set,
 	     tag = !selection->tag.set;
-	bool named = name_matches(&selection->pick, source);
+	bool named = name_matches(&selection->uploads, source);
 	struct buf labels = BUF_INIT(LABELS_MAX);
 	char *line, *rest;
-	unsigned met = 0;
+	unsigned matched = 0;
 
 	labels_write(&labels, source->name, source->labels);
 	line = selection_is_set(selection) && buf_string(&labels)
@@ -85,7 +86,7 @@ bool selection_matches(const struct selection *selection, const struct source *s
 
 		if (!value)
 			continue;
-		met |= matched_labels(selection, line);
+		matched |= matched_labels(selection, line);
 		if (line_has_key(line, "process") || line_has_key(line, "executable"))
 			process |= pattern_matches(&selection->process, value + 1);
 		else if (line_has_key(line, "host"))
@@ -94,5 +95,5 @@ bool selection_matches(const struct selection *selection, const struct source *s
 			tag |= pattern_matches(&selection->tag, line);
 	}
 	buf_free(&labels);
-	return named && process && host && tag && labels_are_complete(selection, met);
+	return named && process && host && tag && labels_are_complete(selection, matched);
 }

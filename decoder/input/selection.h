@@ -1,5 +1,4 @@
-/* Which recordings are wanted: by --process, --host, --tag and --label, by --group and --machine; and of
- * a bucket those of the time that is asked for. */
+/* Selection of recordings by --process, --host, --tag, --label, --group and --machine, and of uploads by time. */
 #ifndef DECODER_INPUT_SELECTION_H
 #define DECODER_INPUT_SELECTION_H
 
@@ -11,18 +10,18 @@
 struct source;
 
 struct selection {
-	struct pattern process, host, tag;    /* of the recording, see labels.h */
-	const char *labels[LABELS_ASKED_MAX]; /* "KEY=VALUE", which it must have; of one key any */
+	struct pattern process, host, tag;    /* labels of the recording, see labels.h */
+	const char *labels[LABELS_ASKED_MAX]; /* required, "KEY=VALUE"; of one key any value */
 	unsigned label_count;
-	bool in_samples;  /* those may be of a recording's samples, which are not looked at here */
-	struct pick pick; /* as the names of uploads tell it */
-	struct reach reach;
+	bool in_samples; /* the labels may be those of samples, which this module does not check */
+	struct upload_filter uploads; /* by the names of uploads */
+	struct bucket_access bucket;
 };
 
-/* Whether SELECTION chooses among recordings at all. */
+/* Whether SELECTION can exclude a recording. */
 bool selection_is_set(const struct selection *selection);
 
-/* Whether SOURCE, which is loaded, is wanted. */
+/* Whether SELECTION includes SOURCE, which must be loaded. */
 bool selection_matches(const struct selection *selection, const struct source *source);
 
 #endif

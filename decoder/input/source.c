@@ -1,4 +1,4 @@
-/* One recording, mapped. */
+/* One mapped recording. */
 #include "decoder/input/source.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ int source_map_data(struct source *source, int fd)
 	}
 	source->data = data;
 	source->length = (uint64_t)status.st_size;
-	source->loaded = true;
+	source->is_loaded = true;
 	return 0;
 }
 
@@ -60,18 +60,19 @@ void source_close(struct source *source)
 	free(source);
 }
 
-/* What the name of an upload tells goes to the labels, as lines behind them. */
+/* Append the group and machine in the upload's name to the labels. */
 static void source_add_name_labels(struct source *source)
 {
 	size_t length = labels_file_path_length(source->name);
 	char *name = strndup(source->name, length), *all = NULL;
 	const char *labels = source->labels ? source->labels : "";
-	struct object_name told;
+	struct object_name name_parts;
 
-	if (name && object_name_parse(&told, name) &&
-	    asprintf(&all, "%sgroup=%.*s\n%s%.*s%s", labels, (int)told.group_length, told.group,
-		     told.machine_length ? "machine=" : "", (int)told.machine_length, told.machine,
-		     told.machine_length ? "\n" : "") >= 0) {
+	if (name && object_name_parse(&name_parts, name) &&
+	    asprintf(&all, "%sgroup=%.*s\n%s%.*s%s", labels, (int)name_parts.group_length,
+		     name_parts.group, name_parts.machine_length ? "machine=" : "",
+		     (int)name_parts.machine_length, name_parts.machine,
+		     name_parts.machine_length ? "\n" : "") >= 0) {
 		free(source->labels);
 		source->labels = all;
 	}
@@ -80,7 +81,7 @@ static void source_add_name_labels(struct source *source)
 
 int source_load(struct source *source)
 {
-	int err = source->loaded ? 0 : source->load(source);
+	int err = source->is_loaded ? 0 : source->load(source);
 
 	if (!err && !source->has_labels && !source->labels)
 		source->labels = labels_from_recording(source->data, source->length);

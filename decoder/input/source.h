@@ -1,4 +1,4 @@
-/* One recording, mapped: a .jfr file, a member of a zip, or what came on standard input. */
+/* One mapped recording: a .jfr file, a member of a zip, or the content of standard input. */
 #ifndef DECODER_INPUT_SOURCE_H
 #define DECODER_INPUT_SOURCE_H
 
@@ -6,33 +6,32 @@
 #include <stdint.h>
 
 struct source {
-	char *name; /* as messages call it: PATH, PATH(MEMBER), "standard input" */
+	char *name; /* for messages: PATH, PATH(MEMBER), "standard input" */
 	const uint8_t *data;
 	uint64_t length;
-	char *labels;            /* of the zip, else its own, see labels.h; NULL: none */
-	struct archive *archive; /* the zip, whose member MEMBER this is; NULL: it is a file */
+	char *labels;            /* of the zip, else of the recording, see labels.h; NULL: none */
+	struct archive *archive; /* zip with this member; NULL: a plain file */
 	uint64_t member;
 
-	/* The archive's: unpack the member, or be told that it is gone; NULL for a file. */
+	/* Set by the zip reader: unpack the member; release it. NULL for a file. */
 	int (*load)(struct source *source);
 	void (*release)(struct source *source);
 
-	bool loaded;         /* data and length are there, */
-	bool has_labels;     /* and labels */
-	unsigned references; /* for the feed to count; 1 at first: the list that it is in */
+	bool is_loaded;      /* data and length are valid */
+	bool has_labels;     /* labels are valid */
+	unsigned references; /* counted by the feed; 1 at the start, for the list */
 	struct source *next;
 };
 
-/* Have the data and the labels there: a zip's member is unpacked only now, to an unnamed file, so that no more of
- * them lie about than are being read. Returns 0, or -errno after a line. Not for two members of one
- * zip at the same time, and neither is source_close(). */
+/* Load data and labels. A zip's member is unpacked only now, to an unnamed file, to save space on the disk.
+ * Returns 0, or -errno after a message. Members of one zip must not be loaded or closed concurrently. */
 int source_load(struct source *source);
 
-/* Unmap this one. */
+/* Unmap and free SOURCE. */
 void source_close(struct source *source);
 
-/* For those who unpack: map FD as NAME; fill SOURCE with the content of FD; and the most bytes that so
- * many packed ones may come to. Recordings pack to a quarter: what claims to be a bomb is one. */
+/* For the unpackers: create a source of the content of FD; map FD into SOURCE; the limit of unpacked bytes for PACKED
+ * bytes. Recordings compress to about a quarter, so a much higher ratio is treated as a zip bomb. */
 int source_create(struct source **out, const char *name, int fd);
 int source_map_data(struct source *source, int fd);
 uint64_t source_unpacked_max(uint64_t packed);

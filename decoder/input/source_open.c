@@ -1,4 +1,4 @@
-/* A path opened as what its content says that it is. */
+/* Sources opened by path, by the type of their content. */
 #include "decoder/input/source_open.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 static void handle_bus_error(int sig)
 {
-	static const char text[] = "asprof-agent: a file was cut off while it was read\n";
+	static const char text[] = "asprof-agent: a file was truncated while it was read\n";
 
 	(void)sig;
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
@@ -34,7 +34,7 @@ void source_handle_bus_errors(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
-/* Pipes and the like cannot be mapped: their content goes to an unnamed file first. */
+/* Copy a pipe or similar to an unnamed file, because it cannot be mapped. */
 static int stream_copy(int in)
 {
 	static const size_t size = 1 << 16;
@@ -59,7 +59,7 @@ static int stream_copy(int in)
 
 #define STREAMS_MAX 64
 
-/* A stream can be read once; whoever asks again shall find its copy. */
+/* Copies of streams. A stream can be read once, so later opens get its copy. */
 static struct stream {
 	dev_t device;
 	ino_t inode;
@@ -68,7 +68,7 @@ static struct stream {
 static unsigned stream_count;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A descriptor of the copy of what FD reads or, where that is -1, of what PATH gives. */
+/* Returns a descriptor of the copy of FD's content or, if FD is -1, of the content of PATH. */
 static int stream_open_copy(int fd, const char *path, const struct stat *status)
 {
 	int in = -1, copy = -1;
@@ -96,18 +96,19 @@ out:
 
 static int source_open_path(const char *path)
 {
-	int standard = strcmp(path, "-") ? -1 : STDIN_FILENO, fd;
+	int standard_input = strcmp(path, "-") ? -1 : STDIN_FILENO, fd;
 	struct stat status;
 
 	if (bucket_is_url(path))
 		return bucket_open_object(path);
-	if (standard >= 0 ? fstat(standard, &status) : stat(path, &status))
+	if (standard_input >= 0 ? fstat(standard_input, &status) : stat(path, &status))
 		return -errno;
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (!S_ISREG(status.st_mode))
-		return stream_open_copy(standard, path, &status);
-	fd = standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+		return stream_open_copy(standard_input, path, &status);
+	fd = standard_input >= 0 ? fcntl(standard_input, F_DUPFD_CLOEXEC, 0)
+				 : open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : -errno;
 }
 
@@ -115,7 +116,7 @@ void source_copy_stream(const char *path)
 {
 	int fd = source_open_path(path);
 
-	if (fd >= 0) /* else source_open() will tell */
+	if (fd >= 0) /* otherwise source_open() prints the error */
 		close(fd);
 }
 
@@ -124,7 +125,7 @@ int source_open_fd(struct source **out, const char *name, int fd)
 	int err = source_create(out, name, fd);
 
 	if (err)
-		say("%s: %s", name, strerror(-err));
+		message_print("%s: %s", name, strerror(-err));
 	else if ((*out)->length >= 4 && !memcmp((*out)->data, "\x1f\x8b\x08", 3))
 		err = gunzip_recording(out);
 	if (!err && (*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
@@ -139,8 +140,8 @@ int source_open(struct source **out, const char *path)
 
 	*out = NULL;
 	if (fd < 0) {
-		if (!bucket_is_url(path)) /* that was said */
-			say("%s: %s", name, strerror(-fd));
+		if (!bucket_is_url(path)) /* for a bucket a message was printed */
+			message_print("%s: %s", name, strerror(-fd));
 		return fd;
 	}
 	err = source_open_fd(out, name, fd);

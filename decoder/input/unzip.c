@@ -1,4 +1,4 @@
-/* Zips, as the S3 reporter makes them, or as anybody else packs recordings. */
+/* Zips of the S3 reporter, and other zips with recordings. */
 #include "decoder/input/unzip.h"
 
 #include <errno.h>
@@ -18,11 +18,11 @@
 
 #define METADATA_MAX (1u << 20)
 
-/* A zip that stays open for as long as one of its members may be wanted. */
+/* Zip that stays open as long as one of its members is referenced. */
 struct archive {
 	struct source *packed;
 	zip_t *zip;
-	unsigned references; /* members, and whoever opened it */
+	unsigned references; /* one for each member, and one for the opener */
 };
 
 static bool name_is_recording(const char *name)
@@ -32,12 +32,13 @@ static bool name_is_recording(const char *name)
 	return length >= 4 && !strcmp(name + length - 4, ".jfr");
 }
 
-/* Unpack MEMBER into the unnamed file FD; what is wrong comes as -EBADMSG, too much of it as -EFBIG. */
+/* Unpack MEMBER into the unnamed file FD. Returns 0, -EBADMSG if it is damaged, -EFBIG if it is too large, or
+ * -errno. */
 static int archive_unpack_member(const struct archive *archive, uint64_t member, int fd)
 {
 	static const size_t size = 1 << 16;
 	zip_file_t *file = zip_fopen_index(archive->zip, member, 0);
-	uint64_t total = 0, most;
+	uint64_t total = 0, limit;
 	uint8_t *bytes = malloc(size);
 	zip_stat_t stat;
 	zip_int64_t n = 1;
@@ -45,8 +46,8 @@ static int archive_unpack_member(const struct archive *archive, uint64_t member,
 
 	if (!file || !bytes)
 		err = file ? -ENOMEM : -EBADMSG;
-	most = source_unpacked_max(zip_stat_index(archive->zip, member, 0, &stat) ? 0
-										  : stat.comp_size);
+	limit = source_unpacked_max(
+		zip_stat_index(archive->zip, member, 0, &stat) ? 0 : stat.comp_size);
 	while (!err && n) {
 		n = zip_fread(file, bytes, size);
 		if (n > 0)
@@ -54,10 +55,10 @@ static int archive_unpack_member(const struct archive *archive, uint64_t member,
 		total += n > 0 ? (uint64_t)n : 0;
 		if (n < 0)
 			err = -EBADMSG;
-		else if (total > most)
+		else if (total > limit)
 			err = -EFBIG;
 	}
-	/* A wrong checksum comes out here. */
+	/* zip_fclose() checks the checksum. */
 	if (file && zip_fclose(file) && !err)
 		err = -EBADMSG;
 	free(bytes);
@@ -84,8 +85,8 @@ static char *archive_read_labels(zip_t *zip)
 	return labels;
 }
 
-/* Where MEMBER stands in the zip: at the local header with its name, or 0 where there is none. (What
- * the library knows of that it does not tell.) */
+/* Returns the offset of MEMBER's local header in the zip, or 0. The zip library does not return it, so
+ * this searches for the header with MEMBER's name. */
 static uint64_t archive_member_offset(const struct archive *archive, uint64_t member)
 {
 	const char *name = zip_get_name(archive->zip, member, ZIP_FL_ENC_RAW);
@@ -110,14 +111,13 @@ static void archive_print_member_error(const struct source *source, int err)
 	if (err == -EBADMSG)
 		what = "a damaged member of the zip";
 	if (err == -EFBIG)
-		what = "not read, as it unpacks to more than 32 times its size and 64 MiB; "
-		       "unzip it where you trust it";
-	say("%s: offset %" PRIu64 ": %s", source->name,
-	    archive_member_offset(archive, source->member), what);
+		what = "not read, as it unpacks to more than 32 times its size plus 64 MiB; unzip "
+		       "it if you trust it";
+	message_print("%s: offset %" PRIu64 ": %s", source->name,
+		      archive_member_offset(archive, source->member), what);
 }
 
-/* Unpack SOURCE, a member. Returns 0, or -errno after a line that names the zip, the member, and where
- * in the zip that is. */
+/* Unpack SOURCE, a member. Returns 0, or -errno after a message with the zip, the member and its offset. */
 static int archive_load_member(struct source *source)
 {
 	int fd = temp_file_create(), err;
@@ -134,7 +134,7 @@ static int archive_load_member(struct source *source)
 	return err;
 }
 
-static void release(struct archive *archive)
+static void archive_release(struct archive *archive)
 {
 	if (--archive->references)
 		return;
@@ -146,10 +146,10 @@ static void release(struct archive *archive)
 
 static void archive_release_member(struct source *source)
 {
-	release(source->archive);
+	archive_release(source->archive);
 }
 
-/* Add MEMBER to the list at *TAIL. */
+/* Create the source of MEMBER at *TAIL. */
 static int archive_add_member(struct archive *archive, uint64_t member, struct source **tail)
 {
 	struct source *source = calloc(1, sizeof(*source));
@@ -182,7 +182,8 @@ static zip_t *archive_open_zip(const struct source *packed)
 	if (bytes && !zip)
 		zip_source_free(bytes);
 	if (!zip)
-		say("%s: offset 0: a damaged zip: %s", packed->name, zip_error_strerror(&error));
+		message_print("%s: offset 0: a damaged zip: %s", packed->name,
+			      zip_error_strerror(&error));
 	zip_error_fini(&error);
 	return zip;
 }
@@ -210,13 +211,13 @@ int unzip_recordings(struct source **source)
 			tail = &(*tail)->next;
 	}
 	if (!err && !list) {
-		say("%s: no recording (.jfr) in this zip", archive->packed->name);
+		message_print("%s: no recording (.jfr) in this zip", archive->packed->name);
 		err = -ENOENT;
 	}
-	release(archive);
+	archive_release(archive);
 out:
 	if (err == -ENOMEM)
-		say("out of memory");
+		message_print("out of memory");
 	for (; err && list; list = next) {
 		next = list->next;
 		source_close(list);

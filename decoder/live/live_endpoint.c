@@ -1,5 +1,8 @@
-/* The live endpoints of running processes. The agent's thread there is known by its name, its socket by its
- * number, and the kernel's lists tell where that listens. */
+/* Live endpoints of running processes, found through /proc.
+ *
+ * The agent's thread has a known name, its sockets have inodes, and the kernel's lists have their addresses. As
+ * any process can name a thread so, the peer of each connection is checked; the target's own data is not
+ * trusted. */
 #include "decoder/live/live_endpoint.h"
 
 #include <arpa/inet.h>
@@ -8,19 +11,23 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Longer than what the other side gives itself for an answer. */
-#define PATIENCE_SECONDS 30
+#include "core/clock.h"
+#include "decoder/live/target.h"
 
-/* Sockets that such a thread has open. */
+/* Limit of the thread's open sockets. */
 #define INODES_MAX 256
 
 struct inodes {
@@ -28,66 +35,91 @@ struct inodes {
 	size_t count;
 };
 
-static bool thread_has_name(const char *path, const char *name)
+static FILE *target_open_text(const struct target *target, const char *path)
 {
-	char comm[32];
-	FILE *file = fopen(path, "re");
-	bool is = file && fgets(comm, sizeof(comm), file) && strlen(comm) == strlen(name) + 1 &&
-		  !strncmp(comm, name, strlen(name));
+	int fd = target_open_file(target, path, O_RDONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
+/* Open a directory in /proc/PID. Returns NULL with errno set. */
+static DIR *target_open_proc_directory(const struct target *target, const char *path)
+{
+	int fd = target_open_file(target, path, O_RDONLY | O_DIRECTORY);
+	DIR *dir;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	dir = fdopendir(fd);
+	if (!dir)
+		close(fd);
+	return dir;
+}
+
+static bool thread_has_name(const struct target *target, pid_t tid, const char *name)
+{
+	char comm[32], path[64];
+	FILE *file;
+	bool is;
+
+	snprintf(path, sizeof(path), "task/%d/comm", tid);
+	file = target_open_text(target, path);
+	is = file && fgets(comm, sizeof(comm), file) && strlen(comm) == strlen(name) + 1 &&
+	     !strncmp(comm, name, strlen(name));
 	if (file)
 		fclose(file);
 	return is;
 }
 
-/* The thread of PID that is called NAME; 0: none; -errno. */
-static pid_t find_thread(pid_t pid, const char *name)
+/* Returns the thread of TARGET with NAME, 0 if there is none, or -errno. */
+static pid_t find_thread(const struct target *target, const char *name)
 {
 	struct dirent *entry;
-	char path[64];
 	pid_t found = 0;
-	DIR *dir;
+	DIR *dir = target_open_proc_directory(target, "task");
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while (!found && (entry = readdir(dir))) {
 		pid_t tid = atoi(entry->d_name);
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-		if (tid > 0 && thread_has_name(path, name))
+		if (tid > 0 && thread_has_name(target, tid, name))
 			found = tid;
 	}
 	closedir(dir);
 	return found;
 }
 
-static int read_inodes(pid_t pid, pid_t tid, struct inodes *inodes)
+static int read_inodes(const struct target *target, pid_t tid, struct inodes *inodes)
 {
 	struct dirent *entry;
-	char path[64], target[64];
+	char path[64], link[64];
 	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd", pid, tid);
-	dir = opendir(path);
+	snprintf(path, sizeof(path), "task/%d/fd", tid);
+	dir = target_open_proc_directory(target, path);
 	if (!dir)
 		return -errno;
 	inodes->count = 0;
 	while (inodes->count < INODES_MAX && (entry = readdir(dir))) {
-		ssize_t length = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		ssize_t length = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
 
 		if (length <= 0)
 			continue;
-		target[length] = '\0';
-		if (sscanf(target, "socket:[%" SCNu64 "]", &inodes->list[inodes->count]) == 1)
+		link[length] = '\0';
+		if (sscanf(link, "socket:[%" SCNu64 "]", &inodes->list[inodes->count]) == 1)
 			inodes->count++;
 	}
 	closedir(dir);
 	return 0;
 }
 
-static bool has(const struct inodes *inodes, uint64_t inode)
+static bool inodes_contain(const struct inodes *inodes, uint64_t inode)
 {
 	for (size_t i = 0; i < inodes->count; i++)
 		if (inodes->list[i] == inode)
@@ -95,38 +127,29 @@ static bool has(const struct inodes *inodes, uint64_t inode)
 	return false;
 }
 
-static FILE *target_open_text(pid_t pid, const char *name)
+/* Read the path of the next listening socket in LIST that is one of INODES. The path is not trusted: a socket's
+ * name can contain a newline and a forged line. Source: net/unix/af_unix.c, unix_seq_show. */
+static bool read_unix_path(FILE *list, const struct inodes *inodes, char path[PATH_MAX])
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/net/%s", pid, name);
-	return fopen(path, "re");
-}
-
-/* The path of one of INODES that listens. Source: net/unix/af_unix.c, unix_seq_show. */
-static bool unix_path(pid_t pid, const struct inodes *inodes, char path[PATH_MAX])
-{
-	FILE *list = target_open_text(pid, "unix");
 	char line[PATH_MAX + 128];
 	unsigned flags;
 	uint64_t inode;
-	int at = 0;
-	bool found = false;
 
-	while (list && !found && fgets(line, sizeof(line), list)) {
-		at = 0;
+	while (fgets(line, sizeof(line), list)) {
+		int at = 0;
+
 		if (sscanf(line, "%*x: %*x %*x %x %*x %*x %" SCNu64 " %n", &flags, &inode, &at) < 2)
 			continue;
-		found = at && flags & 0x10000 && line[at] == '/' && has(inodes, inode);
-	}
-	if (found)
+		if (!at || !(flags & 0x10000) || line[at] != '/' || !inodes_contain(inodes, inode))
+			continue;
 		snprintf(path, PATH_MAX, "%.*s", (int)strcspn(line + at, "\n"), line + at);
-	if (list)
-		fclose(list);
-	return found;
+		return true;
+	}
+	return false;
 }
 
-/* Its parts are words of the machine, in hexadecimal. Source: net/ipv4/tcp_ipv4.c, get_tcp4_sock. */
+/* Parse an address of /proc/net/tcp. Its parts are machine words in hexadecimal. Source: net/ipv4/tcp_ipv4.c,
+ * get_tcp4_sock. */
 static void parse_tcp_address(const char *text, bool six, struct sockaddr_storage *address)
 {
 	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)address;
@@ -149,23 +172,23 @@ static void parse_tcp_address(const char *text, bool six, struct sockaddr_storag
 	a4->sin_addr.s_addr = word[0] ? word[0] : htonl(INADDR_LOOPBACK);
 }
 
-static bool find_tcp_address(pid_t pid, const struct inodes *inodes,
+static bool find_tcp_address(const struct target *target, const struct inodes *inodes,
 			     struct sockaddr_storage *address)
 {
-	static const char *const names[] = { "tcp", "tcp6" };
+	static const char *const names[] = { "net/tcp", "net/tcp6" };
 	char line[512], local[64];
 	unsigned state;
 	uint64_t inode;
 	bool found = false;
 
 	for (int six = 0; six < 2 && !found; six++) {
-		FILE *list = target_open_text(pid, names[six]);
+		FILE *list = target_open_text(target, names[six]);
 
 		while (list && !found && fgets(line, sizeof(line), list)) {
 			if (sscanf(line, "%*d: %63s %*s %x %*s %*s %*s %*u %*u %" SCNu64, local,
 				   &state, &inode) != 3)
 				continue;
-			found = state == 0x0a && has(inodes, inode);
+			found = state == 0x0a && inodes_contain(inodes, inode);
 		}
 		if (list)
 			fclose(list);
@@ -175,119 +198,306 @@ static bool find_tcp_address(pid_t pid, const struct inodes *inodes,
 	return found;
 }
 
-static int connect_to(const struct sockaddr *address, socklen_t length)
+/* ---- connections ---- */
+
+int live_endpoint_poll(int fd, short events, uint64_t deadline_ns)
 {
-	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+	struct pollfd polled = { .fd = fd, .events = events };
+	uint64_t now;
+	int n;
+
+	do {
+		now = clock_monotonic_ns();
+		if (now >= deadline_ns)
+			return -ETIMEDOUT;
+		n = poll(&polled, 1, (int)((deadline_ns - now) / 1000000 + 1));
+	} while (!n || (n < 0 && errno == EINTR));
+	return n < 0 ? -errno : 0;
+}
+
+/* Returns the result of a connect() that poll() has reported as finished. */
+static int socket_connect_result(int fd)
+{
+	socklen_t size = sizeof(int);
+	int err = 0;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size) ? -errno : -err;
+}
+
+/* Returns a descriptor or -errno; -EAGAIN if the backlog of a Unix socket is full. */
+static int socket_connect(const struct sockaddr *address, socklen_t length, uint64_t deadline_ns)
+{
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (!connect(fd, address, length))
+	err = connect(fd, address, length) ? -errno : 0;
+	if (err == -EINPROGRESS) {
+		err = live_endpoint_poll(fd, POLLOUT, deadline_ns);
+		if (!err)
+			err = socket_connect_result(fd);
+	}
+	if (!err)
 		return fd;
-	err = -errno;
 	close(fd);
 	return err;
 }
 
-/* PATH as process PID has it: in its root directory, and by a number where it is too long for an address. */
-static int connect_path(pid_t pid, const char *path)
+/* Open a directory of the process. Links in PATH are resolved within its root directory. */
+static int target_open_directory(const struct target *target, const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char folder[PATH_MAX + 32];
-	const char *name = strrchr(path, '/') + 1;
-	int dir, fd;
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int root = target_open_file(target, "root", O_PATH | O_DIRECTORY), fd;
 
-	snprintf(folder, sizeof(folder), "/proc/%d/root%.*s", pid, (int)(name - path), path);
-	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir,
-			     name) < sizeof(address.sun_path))
-		fd = connect_to((struct sockaddr *)&address, sizeof(address));
-	else
-		fd = -ENAMETOOLONG;
-	close(dir);
+	if (root < 0)
+		return root;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS) /* before Linux 5.6; check_peer() detects a wrong socket */
+		fd = openat(root, path + strspn(path, "/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	close(root);
 	return fd;
 }
 
-static int no_thread(pid_t pid, char problem[FIND_PROBLEM_MAX])
+/* Linux 6.5 */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* Whether the process at the other end of FD has ended. Then another process may have its socket or its PID. */
+static bool peer_has_ended(int fd)
 {
-	if (find_thread(pid, "asprof-agent") > 0) {
-		snprintf(
-			problem, FIND_PROBLEM_MAX,
-			"process %d is profiled and has no live endpoint: it has not begun yet, or "
-			"ASPROF_AGENT_LISTEN is off there, or ASPROF_AGENT_LOG=info says why",
-			pid);
+	struct pollfd polled = { .events = POLLIN };
+	socklen_t length = sizeof(polled.fd);
+	bool ended;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &polled.fd, &length))
+		return errno != ENOPROTOOPT;
+	ended = poll(&polled, 1, 0) != 0;
+	close(polled.fd);
+	return ended;
+}
+
+/* Whether the peer of FD is TARGET. Its user ID may have changed since it called listen(). */
+static int check_peer(const struct target *target, int fd)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	int status;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+		return -errno;
+	if (peer.pid != target->pid || peer_has_ended(fd))
+		return -EREMCHG;
+	/* The PID belongs to the same process as long as the pinned directory is readable. */
+	status = target_open_file(target, "status", O_RDONLY);
+	if (status < 0)
+		return -ESRCH;
+	close(status);
+	return 0;
+}
+
+/* Connect to the socket at PATH, through /proc/self/fd if PATH is too long for an address. */
+static int unix_connect_path(const struct target *target, const char *path, uint64_t deadline_ns)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *name = strrchr(path, '/') + 1;
+	char folder[PATH_MAX];
+	struct stat st;
+	int dir, fd, err;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	dir = target_open_directory(target, folder);
+	if (dir < 0)
+		return dir;
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir,
+			     name) >= sizeof(address.sun_path))
+		fd = -ENAMETOOLONG;
+	else if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		fd = -errno;
+	else if (!S_ISSOCK(st.st_mode))
+		fd = -EREMCHG;
+	else
+		fd = socket_connect((struct sockaddr *)&address, sizeof(address), deadline_ns);
+	close(dir);
+	err = fd < 0 ? fd : check_peer(target, fd);
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Connect to one of the listed paths of INODES that belongs to TARGET. */
+static int unix_connect_listed(const struct target *target, const struct inodes *inodes,
+			       uint64_t deadline_ns)
+{
+	FILE *list = target_open_text(target, "net/unix");
+	char path[PATH_MAX];
+	int fd = -ENODATA, err = -ENODATA;
+
+	while (list && fd < 0 && clock_monotonic_ns() < deadline_ns &&
+	       read_unix_path(list, inodes, path)) {
+		fd = unix_connect_path(target, path, deadline_ns);
+		/* Report the most relevant error of several. */
+		if (err == -ENODATA || err == -ENOENT || err == -EREMCHG || fd == -EAGAIN)
+			err = fd;
+	}
+	if (list)
+		fclose(list);
+	return fd < 0 ? err : fd;
+}
+
+/* Returns a descriptor, or -errno; -ENODATA if no path is listed. */
+static int unix_connect(const struct target *target, const struct inodes *inodes,
+			uint64_t deadline_ns)
+{
+	static const struct timespec a_while = { .tv_nsec = 10000000 };
+	int fd = unix_connect_listed(target, inodes, deadline_ns);
+
+	while (fd == -EAGAIN && clock_monotonic_ns() < deadline_ns) {
+		nanosleep(&a_while, NULL);
+		fd = unix_connect_listed(target, inodes, deadline_ns);
+	}
+	return fd == -EAGAIN ? -ETIMEDOUT : fd;
+}
+
+/* Connect to ADDRESS. TARGET must listen there before and after, so the connection is to TARGET. */
+static int tcp_connect(const struct target *target, pid_t tid,
+		       const struct sockaddr_storage *address, uint64_t deadline_ns)
+{
+	struct sockaddr_storage after;
+	struct inodes inodes;
+	int fd, err;
+
+	if (!target_shares_link(target, "ns/net"))
+		return -EXDEV;
+	fd = socket_connect((const struct sockaddr *)address,
+			    address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							   : sizeof(struct sockaddr_in),
+			    deadline_ns);
+	if (fd < 0)
+		return fd;
+	err = read_inodes(target, tid, &inodes);
+	if (!err &&
+	    (!find_tcp_address(target, &inodes, &after) || memcmp(&after, address, sizeof(after))))
+		err = -EREMCHG;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static int describe_missing_thread(const struct target *target, char problem[LIVE_PROBLEM_MAX])
+{
+	if (find_thread(target, "asprof-agent") > 0) {
+		snprintf(problem, LIVE_PROBLEM_MAX,
+			 "process %d is profiled but has no live endpoint: it has not started yet, "
+			 "or "
+			 "ASPROF_AGENT_LISTEN is off there; ASPROF_AGENT_LOG=info logs the reason",
+			 target->pid);
 		return -ENOTCONN;
 	}
-	snprintf(problem, FIND_PROBLEM_MAX,
-		 "process %d is not profiled; asprof-agent doctor %d says why", pid, pid);
+	snprintf(problem, LIVE_PROBLEM_MAX,
+		 "process %d is not profiled; asprof-agent doctor %d says why", target->pid,
+		 target->pid);
 	return -ENOENT;
 }
 
 /* Stopped by a signal, or by a debugger. Source: proc_pid_stat(5). */
-static bool target_is_stopped(pid_t pid)
+static bool target_is_stopped(const struct target *target)
 {
-	char path[64], line[512], *end;
-	FILE *file;
+	char line[512], *end;
+	FILE *file = target_open_text(target, "stat");
 	bool stopped;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
 	end = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	stopped = end && (end[2] == 'T' || end[2] == 't');
+	stopped = end && end[1] && (end[2] == 'T' || end[2] == 't');
 	if (file)
 		fclose(file);
 	return stopped;
 }
 
-static int describe_error(pid_t pid, int err, char problem[FIND_PROBLEM_MAX])
+static int describe_error(pid_t pid, int err, char problem[LIVE_PROBLEM_MAX])
 {
 	if (err == -ESRCH || err == -ENOENT)
-		snprintf(problem, FIND_PROBLEM_MAX, "there is no process %d", pid);
+		snprintf(problem, LIVE_PROBLEM_MAX, "there is no process %d", pid);
 	else if (err == -EACCES || err == -EPERM)
-		snprintf(
-			problem, FIND_PROBLEM_MAX,
-			"process %d may be looked into by its own user and root alone: run this as "
-			"one of them (sudo asprof-agent ...)",
-			pid);
+		snprintf(problem, LIVE_PROBLEM_MAX,
+			 "process %d: only its own user and root can inspect it: run this as one "
+			 "of them (sudo asprof-agent ...)",
+			 pid);
+	else if (err == -EREMCHG)
+		snprintf(problem, LIVE_PROBLEM_MAX,
+			 "process %d: another process answers at the address of its live endpoint",
+			 pid);
+	else if (err == -EXDEV)
+		snprintf(problem, LIVE_PROBLEM_MAX,
+			 "process %d has its live endpoint in another network namespace: run this "
+			 "there (nsenter -t %d -n asprof-agent ...)",
+			 pid, pid);
 	else
-		snprintf(problem, FIND_PROBLEM_MAX, "process %d: %s", pid, strerror(-err));
+		snprintf(problem, LIVE_PROBLEM_MAX, "process %d: %s", pid, strerror(-err));
 	return err == -ENOENT ? -ESRCH : err == -EPERM ? -EACCES : err;
 }
 
-int find_connect(pid_t pid, char problem[FIND_PROBLEM_MAX])
+static int target_connect(const struct target *target, uint64_t deadline_ns,
+			  struct live_connection *connection, char problem[LIVE_PROBLEM_MAX])
 {
 	struct sockaddr_storage address;
 	struct inodes inodes;
-	char path[PATH_MAX];
-	pid_t tid = find_thread(pid, "asprof-live");
+	pid_t tid = find_thread(target, "asprof-live");
 	int err;
 
 	if (tid < 0)
-		return describe_error(pid, tid, problem);
+		return describe_error(target->pid, tid, problem);
 	if (!tid)
-		return no_thread(pid, problem);
-	if (target_is_stopped(pid)) {
-		snprintf(problem, FIND_PROBLEM_MAX,
+		return describe_missing_thread(target, problem);
+	if (target_is_stopped(target)) {
+		snprintf(problem, LIVE_PROBLEM_MAX,
 			 "process %d is stopped by a signal, and does not answer; kill -CONT %d "
-			 "lets it go on",
-			 pid, pid);
+			 "resumes it",
+			 target->pid, target->pid);
 		return -ETIMEDOUT;
 	}
-	err = read_inodes(pid, tid, &inodes);
+	err = read_inodes(target, tid, &inodes);
+	if (err)
+		return describe_error(target->pid, err, problem);
+	connection->fd = unix_connect(target, &inodes, deadline_ns);
+	if (connection->fd < 0 && find_tcp_address(target, &inodes, &address)) {
+		connection->fd = tcp_connect(target, tid, &address, deadline_ns);
+		connection->wants_token = true;
+	}
+	if (connection->fd == -ENODATA)
+		return describe_missing_thread(target, problem);
+	if (connection->fd == -ENOENT) /* the socket's path was removed */
+		connection->fd = -ECONNREFUSED;
+	return connection->fd < 0 ? describe_error(target->pid, connection->fd, problem) : 0;
+}
+
+int live_endpoint_connect(pid_t pid, uint64_t deadline_ns, struct live_connection *connection,
+			  char problem[LIVE_PROBLEM_MAX])
+{
+	struct target target;
+	int err = target_open(&target, pid);
+
+	*connection = (struct live_connection){ .fd = -1 };
 	if (err)
 		return describe_error(pid, err, problem);
-	if (unix_path(pid, &inodes, path))
-		err = connect_path(pid, path);
-	else if (find_tcp_address(pid, &inodes, &address))
-		err = connect_to((struct sockaddr *)&address, address.ss_family == AF_INET6
-								      ? sizeof(struct sockaddr_in6)
-								      : sizeof(struct sockaddr_in));
-	else
-		return no_thread(pid, problem);
-	return err < 0 ? describe_error(pid, err, problem) : err;
+	err = target_connect(&target, deadline_ns, connection, problem);
+	target_close(&target);
+	return err;
+}
+
+static bool process_has_agent(pid_t pid)
+{
+	struct target target;
+	bool has = !target_open(&target, pid) && (find_thread(&target, "asprof-live") > 0 ||
+						  find_thread(&target, "asprof-agent") > 0);
+
+	target_close(&target);
+	return has;
 }
 
 static int compare_pid(const void *a, const void *b)
@@ -295,7 +505,7 @@ static int compare_pid(const void *a, const void *b)
 	return *(const pid_t *)a - *(const pid_t *)b;
 }
 
-void find_each(void (*each)(void *context, pid_t pid), void *context)
+size_t live_endpoint_list_processes(pid_t **out)
 {
 	DIR *dir = opendir("/proc");
 	pid_t *pids = NULL, *larger, pid;
@@ -304,10 +514,10 @@ void find_each(void (*each)(void *context, pid_t pid), void *context)
 
 	while (dir && (entry = readdir(dir))) {
 		pid = atoi(entry->d_name);
-		if (pid <= 0)
+		if (pid <= 0 || !process_has_agent(pid))
 			continue;
 		if (count == room) {
-			room = room ? 2 * room : 1024;
+			room = room ? 2 * room : 64;
 			larger = realloc(pids, room * sizeof(*pids));
 			if (!larger)
 				break;
@@ -319,11 +529,8 @@ void find_each(void (*each)(void *context, pid_t pid), void *context)
 		closedir(dir);
 	if (count)
 		qsort(pids, count, sizeof(*pids), compare_pid);
-	for (size_t i = 0; i < count; i++)
-		if (find_thread(pids[i], "asprof-live") > 0 ||
-		    find_thread(pids[i], "asprof-agent") > 0)
-			each(context, pids[i]);
-	free(pids);
+	*out = pids;
+	return count;
 }
 
 const char *live_endpoint_token(void)

@@ -1,22 +1,34 @@
-/* The live endpoints of running processes, found through /proc: whatever directory, mount or pid namespace they
- * are in. */
+/* Live endpoints of running processes in any directory, mount namespace or PID namespace, found through /proc. */
 #ifndef DECODER_LIVE_LIVE_ENDPOINT_H
 #define DECODER_LIVE_LIVE_ENDPOINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-/* Room for words on what was wrong. */
-#define FIND_PROBLEM_MAX 512
+/* Size of a buffer for a problem's description. */
+#define LIVE_PROBLEM_MAX 512
 
-/* Connect to the endpoint of process PID. Returns the socket, or -errno with words in PROBLEM: -ESRCH, no such
- * process; -ENOENT, it is not profiled; -ENOTCONN, it is, and has no endpoint; -EACCES, it is another user's. */
-int find_connect(pid_t pid, char problem[FIND_PROBLEM_MAX]);
+struct live_connection {
+	int fd; /* nonblocking socket */
+	bool wants_token; /* the endpoint is at a TCP address; for a Unix socket the kernel identifies the caller */
+};
 
-/* Call EACH for every process that can be seen and that has a thread of the agent's, in the order of numbers. */
-void find_each(void (*each)(void *context, pid_t pid), void *context);
+/* Connect to the endpoint of process PID, and of no other process, before DEADLINE_NS (monotonic). Returns 0, or
+ * -errno with a description in PROBLEM: -ESRCH: no such process; -ENOENT: not profiled; -ENOTCONN: profiled,
+ * without endpoint; -EACCES: of another user; -EREMCHG: another process listens at the address. Thread-safe. */
+int live_endpoint_connect(pid_t pid, uint64_t deadline_ns, struct live_connection *connection,
+			  char problem[LIVE_PROBLEM_MAX]);
 
-/* The token that an endpoint at an address wants, of the environment; NULL: none. */
+/* Wait for EVENTS on FD, as poll(2) does. Returns 0, -ETIMEDOUT after DEADLINE_NS, or another -errno. */
+int live_endpoint_poll(int fd, short events, uint64_t deadline_ns);
+
+/* List the PIDs of all visible processes with an agent thread, in ascending order, in OUT (malloc'd).
+ * Returns their number. */
+size_t live_endpoint_list_processes(pid_t **out);
+
+/* Returns the token for endpoints at TCP addresses, from the environment; NULL: none. */
 const char *live_endpoint_token(void);
 
 #endif

@@ -1,59 +1,91 @@
-/* One request to a live endpoint, and its answer. */
+/* HTTP requests to live endpoints. */
 #include "decoder/live/live_request.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "decoder/live/live_endpoint.h"
 #include "decoder/output/message.h"
 
-#define PATIENCE_SECONDS 30
+/* The first is longer than the endpoint's own timeout. The second is for processes that the user did not name. */
+#define TIMEOUT_NS      30000000000u
+#define SCAN_TIMEOUT_NS 10000000000u
 
-static int request_send(int fd, const struct buf *request)
+/* Limit of an answer's headers. */
+#define HEAD_MAX 65536
+
+static bool error_is_transient(int err)
 {
-	for (size_t sent = 0; sent < request->length;) {
-		ssize_t n = send(fd, request->data + sent, request->length - sent, MSG_NOSIGNAL);
-
-		if (n < 0)
-			return -errno;
-		sent += (size_t)n;
-	}
-	return 0;
+	return err == EAGAIN || err == EINTR;
 }
 
-/* Up to the end that the other side makes. */
-static int answer_receive(int fd, struct buf *answer)
+static int request_send(int fd, const struct buf *text, uint64_t deadline_ns)
+{
+	int err = 0;
+
+	for (size_t sent = 0; !err && sent < text->length;) {
+		ssize_t n = send(fd, text->data + sent, text->length - sent, MSG_NOSIGNAL);
+
+		if (n > 0)
+			sent += (size_t)n;
+		else if (error_is_transient(errno))
+			err = live_endpoint_poll(fd, POLLOUT, deadline_ns);
+		else
+			err = -errno;
+	}
+	return err;
+}
+
+/* Receive until the endpoint closes the connection. */
+static int answer_receive(int fd, struct buf *answer, uint64_t deadline_ns)
 {
 	uint8_t data[16384];
 	ssize_t n;
 	int err = 0;
 
-	while (!err && (n = recv(fd, data, sizeof(data), 0)) > 0)
-		err = buf_append(answer, data, (size_t)n);
-	if (!err && n < 0)
-		err = errno == EAGAIN ? -ETIMEDOUT : -errno;
+	while (!err && (n = recv(fd, data, sizeof(data), 0))) {
+		if (n > 0)
+			err = buf_append(answer, data, (size_t)n);
+		else if (!error_is_transient(errno))
+			err = -errno;
+		/* Checks the deadline also for an endpoint that never stops sending. */
+		if (!err)
+			err = live_endpoint_poll(fd, POLLIN, deadline_ns);
+	}
 	return err;
 }
 
-static int request_format(struct buf *request, const char *method, const char *path,
-			  const char *body)
+static int request_format(struct buf *text, const char *method, const char *path, const char *body,
+			  const char *token)
 {
-	const char *token = live_endpoint_token();
-	int err =
-		buf_printf(request, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n",
-			   method, path, strlen(body));
+	int err = buf_printf(text, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n",
+			     method, path, strlen(body));
 
 	if (!err && token)
-		err = buf_printf(request, "Authorization: Bearer %s\r\n", token);
-	return err ? err : buf_printf(request, "Connection: close\r\n\r\n%s", body);
+		err = buf_printf(text, "Authorization: Bearer %s\r\n", token);
+	return err ? err : buf_printf(text, "Connection: close\r\n\r\n%s", body);
 }
 
-/* The status of ANSWER, and where its body begins; 0 where it is none. */
+/* Print the reason of a truncated recording, which a header contains. BODY is the offset of the body. */
+static void answer_print_truncation(const struct live_request *request, const struct buf *answer,
+				    size_t body)
+{
+	static const char header[] = "\r\nAsprof-Agent-Truncated: ";
+	const char *words = memmem(answer->data, body, header, strlen(header));
+
+	if (!words || request->captures_problem)
+		return;
+	words += strlen(header);
+	message_print("process %d: %.*s", request->pid, (int)strcspn(words, "\r"), words);
+}
+
+/* Returns the status of ANSWER and sets *BODY to its body's offset. Returns 0 if ANSWER is no HTTP answer. */
 static int answer_read_head(struct buf *answer, size_t *body)
 {
 	const char *text = buf_string(answer), *end;
@@ -66,52 +98,64 @@ static int answer_read_head(struct buf *answer, size_t *body)
 	return status;
 }
 
-static int request_exchange(int fd, const char *method, const char *path, const char *body,
-			    uint64_t wait_ns, struct buf *answer)
+static int request_exchange(const struct live_request *request,
+			    const struct live_connection *connection, uint64_t deadline_ns,
+			    struct buf *answer)
 {
-	struct timeval patience = { .tv_sec = PATIENCE_SECONDS + (time_t)(wait_ns / 1000000000u) };
-	struct buf request = BUF_INIT(65536);
-	int err;
+	const char *token =
+		connection->wants_token && !request->is_scan ? live_endpoint_token() : NULL;
+	struct buf text = BUF_INIT(65536);
+	int err = request_format(&text, request->method, request->path, request->body, token);
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	err = request_format(&request, method, path, body);
 	if (!err)
-		err = request_send(fd, &request);
-	buf_free(&request);
-	return err ? err : answer_receive(fd, answer);
+		err = request_send(connection->fd, &text, deadline_ns);
+	buf_free(&text);
+	return err ? err : answer_receive(connection->fd, answer, deadline_ns);
 }
 
-int live_request_send(pid_t pid, const char *method, const char *path, const char *body,
-		      uint64_t wait_ns, struct buf *out, bool quiet)
+int live_request_send(const struct live_request *request, struct buf *out)
 {
-	struct buf answer = BUF_INIT(LIVE_ANSWER_MAX);
-	char problem[FIND_PROBLEM_MAX];
-	int fd = find_connect(pid, problem), err = fd, status;
+	struct buf answer = BUF_INIT(out->max + HEAD_MAX);
+	uint64_t deadline_ns = clock_monotonic_ns() + request->wait_ns +
+			       (request->is_scan ? SCAN_TIMEOUT_NS : TIMEOUT_NS);
+	char problem[LIVE_PROBLEM_MAX];
+	struct live_connection connection;
+	int err = live_endpoint_connect(request->pid, deadline_ns, &connection, problem), status;
 	size_t at = 0;
 
-	if (fd >= 0) {
-		err = request_exchange(fd, method, path, body, wait_ns, &answer);
-		close(fd);
+	if (!err) {
+		err = request_exchange(request, &connection, deadline_ns, &answer);
+		close(connection.fd);
 		status = err ? 0 : answer_read_head(&answer, &at);
 		if (err)
-			snprintf(problem, sizeof(problem), "process %d: no answer: %s", pid,
-				 strerror(-err));
+			snprintf(problem, sizeof(problem), "process %d: no answer: %s",
+				 request->pid, strerror(-err));
 		else if (!status)
 			snprintf(problem, sizeof(problem),
-				 "process %d: it does not answer as a live endpoint does", pid);
+				 "process %d: the answer is not that of a live endpoint",
+				 request->pid);
 		else if (status != 200)
-			snprintf(problem, sizeof(problem), "process %d: %.*s", pid,
+			snprintf(problem, sizeof(problem), "process %d: %.*s", request->pid,
 				 (int)strcspn((char *)answer.data + at, "\n"),
 				 (char *)answer.data + at);
 		if (!err && status != 200)
 			err = status ? -EREMOTEIO : -EPROTO;
 	}
 	if (!err)
+		answer_print_truncation(request, &answer, at);
+	if (!err)
 		err = buf_append(out, answer.data + at, answer.length - at);
-	else if (quiet)
+	else if (request->captures_problem)
 		buf_append_string(out, problem);
 	else
-		say("%s", problem);
+		message_print("%s", problem);
 	buf_free(&answer);
 	return err;
+}
+
+const char *live_json_text(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsString(item) ? item->valuestring : "";
 }

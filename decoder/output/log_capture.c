@@ -1,4 +1,4 @@
-/* What the code that the command shares with the agent says in its log. */
+/* Capture of log lines in memory. */
 #include "decoder/output/log_capture.h"
 
 #include <pthread.h>
@@ -9,45 +9,35 @@
 
 #include "core/log.h"
 
-static int capture_fd = -1; /* a file in memory that is logged to */
+static int capture_fd = -1; /* memory file that the log is written to; -1: no capture */
 static off_t read_offset;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void log_capture_start(void)
 {
-	static char path[64]; /* the log keeps it */
-
 	if (capture_fd < 0)
-		capture_fd = memfd_create("heard", MFD_CLOEXEC);
+		capture_fd = memfd_create("asprof-agent-log", MFD_CLOEXEC);
 	if (capture_fd < 0)
 		return;
 	read_offset = lseek(capture_fd, 0, SEEK_END);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", capture_fd);
-	log_open(LOG_WARN, path);
-}
-
-static bool next(char *line, size_t size)
-{
-	char text[2048], *end, *start;
-	ssize_t n = capture_fd < 0 ? -1 : pread(capture_fd, text, sizeof(text) - 1, read_offset);
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	end = strchrnul(text, '\n');
-	read_offset += end - text + 1;
-	*end = '\0';
-	start = strstr(text, "]: "); /* "asprof-agent[1234]: " */
-	snprintf(line, size, "%s", start ? start + 3 : text);
-	return true;
+	log_open_fd(LOG_WARN, capture_fd);
 }
 
 bool log_capture_next_line(char *line, size_t size)
 {
-	bool found;
+	char text[2048], *end, *start;
+	ssize_t n;
 
 	pthread_mutex_lock(&lock);
-	found = next(line, size);
+	n = capture_fd < 0 ? -1 : pread(capture_fd, text, sizeof(text) - 1, read_offset);
+	if (n > 0) {
+		text[n] = '\0';
+		end = strchrnul(text, '\n');
+		read_offset += end - text + 1;
+		*end = '\0';
+		start = strstr(text, "]: "); /* "asprof-agent[1234]: " */
+		snprintf(line, size, "%s", start ? start + 3 : text);
+	}
 	pthread_mutex_unlock(&lock);
-	return found;
+	return n > 0;
 }

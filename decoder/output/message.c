@@ -1,24 +1,26 @@
-/* What a command tells its user on stderr. */
+/* Messages of the command on stderr. */
 #include "decoder/output/message.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "profile/basics/text.h"
 
 bool message_disabled;
 
-#define SAID_MAX 512
+#define PRINTED_MAX 512
 
-/* Hashes of what was said. A command may read its files more than once, and each time meet what is
- * wrong with them. (Beyond SAID_MAX lines some may come again.) */
-static uint64_t said[SAID_MAX];
-static unsigned warned_count;
+/* Hashes of printed messages. A command may read its files several times and find the same damage each time.
+ * After PRINTED_MAX messages the oldest hash is replaced, so an old message may be printed twice. */
+static uint64_t printed_hashes[PRINTED_MAX];
+static unsigned printed_count;
 static pthread_mutex_t printed_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* FNV-1a; 0 stands for none. */
+/* FNV-1a. 0 marks an empty entry, so 0 becomes 1. */
 static uint64_t hash_text(const char *text)
 {
 	uint64_t sum = 0xCBF29CE484222325u;
@@ -34,17 +36,17 @@ static bool message_was_printed(const char *line)
 	bool found = false;
 
 	pthread_mutex_lock(&printed_lock);
-	for (unsigned i = 0; i < SAID_MAX && !found; i++)
-		found = said[i] == key;
+	for (unsigned i = 0; i < PRINTED_MAX && !found; i++)
+		found = printed_hashes[i] == key;
 	if (!found)
-		said[warned_count++ % SAID_MAX] = key;
+		printed_hashes[printed_count++ % PRINTED_MAX] = key;
 	pthread_mutex_unlock(&printed_lock);
 	return found;
 }
 
-void say(const char *format, ...)
+void message_print(const char *format, ...)
 {
-	char line[4400]; /* a path and some words */
+	char line[4400]; /* a path and a sentence */
 	va_list args;
 
 	if (message_disabled)
@@ -57,12 +59,35 @@ void say(const char *format, ...)
 		fprintf(stderr, "asprof-agent: %s\n", line);
 }
 
+void print_clean(const char *format, ...)
+{
+	bool is_line = *format && format[strlen(format) - 1] == '\n';
+	char *text;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	text_clean(text, (size_t)length - is_line);
+	fwrite(text, 1, (size_t)length, stdout);
+	free(text);
+}
+
+void print_clean_lines(void *data, size_t length)
+{
+	text_clean_lines(data, length);
+	fwrite(data, 1, length, stdout);
+}
+
 void message_print_damage(const char *file, const struct jfr_error *error)
 {
 	char key[4200];
 
 	snprintf(key, sizeof(key), "damage of %s", file);
 	if (!message_was_printed(key))
-		say("%s: offset %" PRIu64 ": %s", file, error->offset,
-		    error->what ? error->what : "damaged");
+		message_print("%s: offset %" PRIu64 ": %s", file, error->offset,
+			      error->what ? error->what : "damaged");
 }

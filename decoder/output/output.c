@@ -1,4 +1,4 @@
-/* Where a command writes. */
+/* Output of a command: a file that is replaced atomically, or standard output. */
 #include "decoder/output/output.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "decoder/output/message.h"
 
-/* A pipe, a terminal or a device is written to directly: it cannot be replaced. */
+/* Whether PATH is a pipe, a terminal or a device. These cannot be replaced, so they are written directly. */
 static int path_is_special(const char *path)
 {
 	struct stat status;
@@ -56,7 +56,7 @@ int output_open(struct output *output, const char *path)
 		err = output_open_temporary(output);
 	}
 	if (err) {
-		say("%s: %s", path, strerror(-err));
+		message_print("%s: %s", path, strerror(-err));
 		free(output->temporary);
 		output->temporary = NULL;
 	}
@@ -76,9 +76,9 @@ int output_close(struct output *output)
 	if (!err && output->temporary && rename(output->temporary, output->path))
 		err = -errno;
 	if (err) {
-		/* Nobody reads any more: nothing to complain of. */
+		/* EPIPE: the reader has closed the pipe on purpose. */
 		if (err != -EPIPE)
-			say("%s: %s", output->path, strerror(-err));
+			message_print("%s: %s", output->path, strerror(-err));
 		if (output->temporary)
 			unlink(output->temporary);
 	}

@@ -1,4 +1,4 @@
-/* How far something is, in one line of the terminal. */
+/* Progress line on the terminal. */
 #include "decoder/output/progress.h"
 
 #include <stdarg.h>
@@ -6,38 +6,40 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/text/text_clean.h"
 
-#define PATIENCE_NS 1000000000u
-#define PAUSE_NS    100000000u
+#define FIRST_DELAY_NS  1000000000u
+#define MIN_INTERVAL_NS 100000000u
 
 void progress_start(struct progress *p)
 {
-	*p = (struct progress){ .terminal = isatty(STDERR_FILENO) == 1,
+	*p = (struct progress){ .is_terminal = isatty(STDERR_FILENO) == 1,
 				.started_ns = clock_monotonic_ns() };
 }
 
 void progress_show(struct progress *p, const char *format, ...)
 {
 	uint64_t now;
+	char line[4400];
 	va_list args;
 
-	if (!p->terminal)
+	if (!p->is_terminal)
 		return;
 	now = clock_monotonic_ns();
-	if (now - p->started_ns < PATIENCE_NS || now - p->shown_ns < PAUSE_NS)
+	if (now - p->started_ns < FIRST_DELAY_NS || now - p->shown_ns < MIN_INTERVAL_NS)
 		return;
 	p->shown_ns = now;
-	p->shown = true;
-	fputc('\r', stderr);
+	p->is_shown = true;
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	fputs("\033[K", stderr);
+	text_clean_string(line);
+	fprintf(stderr, "\r%s\033[K", line);
 }
 
 void progress_clear(struct progress *p)
 {
-	if (p->shown)
+	if (p->is_shown)
 		fputs("\r\033[K", stderr);
-	p->shown = false;
+	p->is_shown = false;
 }

@@ -1,4 +1,4 @@
-/* A child process for reading debug files. */
+/* Guard against crashes of libdw: debug files are read in a child process. */
 #include "decoder/symbolize/crash_guard.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define EXCLUDED_MAX 16
 
-/* Shared by parent and child; NULL where there is no guard. */
+/* Memory shared by parent and child; NULL: no guard. */
 static struct guarded {
 	char reading[PATH_MAX]; /* "": no file */
 	char excluded[EXCLUDED_MAX][PATH_MAX];
@@ -50,7 +50,7 @@ bool crash_guard_excludes(const char *path)
 	return false;
 }
 
-/* As the child did. */
+/* Exit by the signal that ended the child. */
 static void exit_by_signal(int signal_number)
 {
 	signal(signal_number, SIG_DFL);
@@ -58,7 +58,7 @@ static void exit_by_signal(int signal_number)
 	exit(128 + signal_number);
 }
 
-/* The child died of SIGNAL_NUMBER: returns when it is worth trying without the file that it read. */
+/* Handle a crash of the child by SIGNAL_NUMBER. Returns if a retry without the current file makes sense. */
 static void handle_crash(int signal_number)
 {
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
@@ -68,8 +68,8 @@ static void handle_crash(int signal_number)
 		crashed |= signal_number == crashes[i];
 	if (!crashed || !guarded->reading[0] || guarded->excluded_count == EXCLUDED_MAX)
 		exit_by_signal(signal_number);
-	say("%s: reading this debug file crashed libdw (%s): only its symbols are used",
-	    guarded->reading, strsignal(signal_number));
+	message_print("%s: reading this debug file crashed libdw (%s): only its symbols are used",
+		      guarded->reading, strsignal(signal_number));
 	strcpy(guarded->excluded[guarded->excluded_count++], guarded->reading);
 	guarded->reading[0] = '\0';
 }
@@ -90,7 +90,7 @@ void crash_guard_start(void)
 	for (;;) {
 		child = fork();
 		if (child < 0)
-			return; /* without a guard, then */
+			return; /* continue without a guard */
 		if (!child) {
 			prctl(PR_SET_PDEATHSIG, SIGTERM);
 			return;

@@ -1,5 +1,5 @@
-/* Where debug files are: first where distributions put them, by build-id, then anywhere below the
- * directories, then on servers. */
+/* Debug files by build-id: first at the paths that distributions use, then anywhere below the directories, then on
+ * servers. */
 #include "decoder/symbolize/debug_store.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@
 #define HEX_MAX   (2 * ELF_BUILD_ID_MAX + 1)
 #define FILES_MAX 500000
 
-struct found {
+struct debug_file {
 	char build_id[HEX_MAX];
 	char *path;
-	int worth;
+	int content;
 };
 
 struct debug_store {
@@ -30,7 +30,7 @@ struct debug_store {
 	unsigned count;
 	struct debuginfod *debuginfod;
 	bool is_indexed;
-	struct found *files; /* once all directories were looked through */
+	struct debug_file *files; /* index of all directories */
 	uint32_t file_count, file_room;
 };
 
@@ -44,7 +44,7 @@ int debug_store_open(struct debug_store **out, const char *const *directories, u
 	for (unsigned i = 0; i < count; i++)
 		if (stat(directories[i], &status)) {
 			err = -errno;
-			say("--symbols: %s: %s", directories[i], strerror(errno));
+			message_print("--symbols: %s: %s", directories[i], strerror(errno));
 			return err;
 		}
 	store = calloc(1, sizeof(*store));
@@ -62,7 +62,7 @@ int debug_store_open(struct debug_store **out, const char *const *directories, u
 	return 0;
 }
 
-/* What a file is good for: 2 for debug information, 1 for symbols, 0 for neither. */
+/* Returns 2 if the file has debug information, 1 if it has only symbols, else 0. */
 static int elf_debug_content(struct elf *elf)
 {
 	static const char *const names[] = { ".debug_info", ".zdebug_info" };
@@ -76,12 +76,12 @@ static int elf_debug_content(struct elf *elf)
 	return elf_find_section_type(elf, SHT_SYMTAB) != NULL;
 }
 
-/* The build-id of the file at PATH in hex; returns what the file is worth. */
+/* Read the build-id of the file at PATH, in hexadecimal. Returns elf_debug_content() of the file. */
 static int debug_file_inspect(const char *path, char build_id[HEX_MAX])
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct elf *elf;
-	int worth = 0, length;
+	int content = 0, length;
 
 	build_id[0] = '\0';
 	if (elf_open(&elf, path))
@@ -90,17 +90,17 @@ static int debug_file_inspect(const char *path, char build_id[HEX_MAX])
 	for (int i = 0; i < length; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", id[i]);
 	if (length > 0)
-		worth = elf_debug_content(elf);
+		content = elf_debug_content(elf);
 	elf_close(elf);
-	return worth;
+	return content;
 }
 
 static int debug_store_add_file(struct debug_store *store, const char *path)
 {
-	struct found one = { .path = NULL }, *files;
+	struct debug_file one = { .path = NULL }, *files;
 
-	one.worth = debug_file_inspect(path, one.build_id);
-	if (!one.worth)
+	one.content = debug_file_inspect(path, one.build_id);
+	if (!one.content)
 		return 0;
 	files = array_reserve(store->files, &store->file_room, store->file_count, sizeof(*files));
 	if (!files)
@@ -127,10 +127,11 @@ static void debug_store_index_directory(struct debug_store *store, const char *d
 	if (walk)
 		fts_close(walk);
 	if (!left)
-		say("--symbols: %s: only the first %d files were looked at", directory, FILES_MAX);
+		message_print("--symbols: %s: only the first %d files were searched", directory,
+			      FILES_MAX);
 }
 
-/* Below a root as distributions have it, a copy of one, or the .build-id directory itself. */
+/* Find the file below a debug root, a copy of a root directory, or the .build-id directory itself. */
 static char *debug_store_find_by_path(const struct debug_store *store, const char *build_id)
 {
 	static const char *const below[] = { "/.build-id", "/usr/lib/debug/.build-id", "" };
@@ -150,19 +151,19 @@ static char *debug_store_find_by_path(const struct debug_store *store, const cha
 
 static char *debug_store_find_indexed(struct debug_store *store, const char *build_id)
 {
-	const struct found *best = NULL;
+	const struct debug_file *best = NULL;
 
 	for (unsigned i = 0; i < store->count && !store->is_indexed; i++)
 		debug_store_index_directory(store, store->directories[i]);
 	store->is_indexed = true;
 	for (uint32_t i = 0; i < store->file_count; i++)
 		if (!strcmp(store->files[i].build_id, build_id) &&
-		    (!best || store->files[i].worth > best->worth))
+		    (!best || store->files[i].content > best->content))
 			best = &store->files[i];
 	return best ? strdup(best->path) : NULL;
 }
 
-/* A build-id becomes part of paths and addresses: it is hex, of some length. */
+/* Whether TEXT is hexadecimal and of plausible length. It becomes part of paths and URLs. */
 static bool text_is_build_id(const char *text)
 {
 	size_t length = strlen(text);

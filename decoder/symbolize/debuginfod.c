@@ -1,4 +1,4 @@
-/* Debug files from servers, by libdebuginfod, loaded with dlopen(3). */
+/* Debug files from servers, through libdebuginfod, which is loaded by dlopen(3). */
 #include "decoder/symbolize/debuginfod.h"
 
 #include <dlfcn.h>
@@ -35,14 +35,15 @@ static int debuginfod_load_library(struct debuginfod *d)
 
 	d->handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
 	if (!d->handle) {
-		say("--debuginfod needs " FILE_NAME " of elfutils, which is not installed (Debian: "
-		    "apt-get install libdebuginfod1)");
+		message_print("--debuginfod needs " FILE_NAME
+			      " of elfutils, which is not installed (Debian: "
+			      "apt-get install libdebuginfod1)");
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		function = dlsym(d->handle, functions[i].name);
 		if (!function) {
-			say(FILE_NAME " has no %s", functions[i].name);
+			message_print(FILE_NAME " has no %s", functions[i].name);
 			return -ENOENT;
 		}
 		memcpy((char *)d + functions[i].offset, &function, sizeof(function));
@@ -57,7 +58,7 @@ int debuginfod_open(struct debuginfod **out)
 	int err;
 
 	if (!urls || !*urls) {
-		say("--debuginfod: " DEBUGINFOD_URLS_ENV_VAR " names no server");
+		message_print("--debuginfod: " DEBUGINFOD_URLS_ENV_VAR " names no server");
 		return -EINVAL;
 	}
 	d = calloc(1, sizeof(*d));
@@ -86,7 +87,7 @@ char *debuginfod_find(struct debuginfod *d, const char *build_id, const char *na
 		return path;
 	}
 	if (fd != -ENOENT)
-		say("debuginfod: %s: %s", name, strerror(-fd));
+		message_print("debuginfod: %s: %s", name, strerror(-fd));
 	return NULL;
 }
 
@@ -96,6 +97,6 @@ void debuginfod_close(struct debuginfod *d)
 		return;
 	if (d->client)
 		d->end(d->client);
-	/* The library stays: what it links to was not made to be unloaded. */
+	/* libdebuginfod stays loaded: its dependencies do not support dlclose(3). */
 	free(d);
 }

@@ -1,4 +1,4 @@
-/* A file that libdw reads. */
+/* File that libdw reads. */
 #include "decoder/symbolize/dwarf_file.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include "decoder/output/message.h"
 #include "engine/elf/elf.h"
 
-/* What SECTION takes when it is unpacked; 0 for one that is not packed. */
+/* Returns the decompressed size of SECTION, 0 if it is not compressed. */
 static uint64_t section_unpacked_size(struct elf *elf, const Elf64_Shdr *section, const char *name)
 {
 	Elf64_Chdr header;
-	uint8_t old[12]; /* "ZLIB", and the size in big endian */
+	uint8_t old[12]; /* "ZLIB", and the size in big-endian order */
 	uint64_t size = 0;
 
 	if (section->sh_flags & SHF_COMPRESSED)
@@ -28,7 +28,7 @@ static uint64_t section_unpacked_size(struct elf *elf, const Elf64_Shdr *section
 	return size;
 }
 
-/* What libdw would unpack of the file at PATH. */
+/* Sum up the sections that libdw would decompress. */
 static int file_unpacked_size(const char *path, size_t *out)
 {
 	const Elf64_Shdr *names, *section;
@@ -63,9 +63,11 @@ int dwarf_file_open(struct dwarf_file *file, const struct dwarf_library *lib, co
 		return err;
 	if (file->unpacked > room) {
 		if (name)
-			say("%s: its debug information would take %zu MiB unpacked, which is too "
-			    "much: unpack it first, with objcopy --decompress-debug-sections %s",
-			    name, file->unpacked >> 20, path);
+			message_print(
+				"%s: its debug information would take %zu MiB decompressed, the "
+				"limit is lower: decompress it first, with objcopy "
+				"--decompress-debug-sections %s",
+				name, file->unpacked >> 20, path);
 		file->unpacked = 0;
 		return -EFBIG;
 	}

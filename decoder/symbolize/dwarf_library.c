@@ -1,4 +1,4 @@
-/* libdw of elfutils, by dlopen(3). */
+/* libdw of elfutils, loaded by dlopen(3). */
 #include "decoder/symbolize/dwarf_library.h"
 
 #include <dlfcn.h>
@@ -25,14 +25,15 @@ static int dwarf_library_load(void)
 	void *handle = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL), *function;
 
 	if (!handle) {
-		say("debug files are read with " FILE_NAME
-		    " of elfutils, which is not installed (Debian: apt-get install libdw1)");
+		message_print(
+			"debug files are read with " FILE_NAME
+			" of elfutils, which is not installed (Debian: apt-get install libdw1)");
 		return -1;
 	}
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		function = dlsym(handle, functions[i].name);
 		if (!function) {
-			say(FILE_NAME " has no %s: it is too old", functions[i].name);
+			message_print(FILE_NAME " has no %s: it is too old", functions[i].name);
 			dlclose(handle);
 			return -1;
 		}

@@ -1,5 +1,5 @@
-/* Names, inlined functions and lines for addresses. Each address is looked up once; few files are
- * open at a time, as what libdw reads of one stays in memory until it is closed. */
+/* Symbolizer: names, inlined functions and lines for addresses. Each address is looked up once. Few files are open at a
+ * time, as libdw keeps in memory what it has read until a file is closed. */
 #include "decoder/symbolize/symbolizer.h"
 
 #include <errno.h>
@@ -18,22 +18,22 @@
 
 #define OPEN_MAX 8
 
-/* The heap may grow so far before all files are closed. Opening the next one takes no more than
+/* All files are closed when the heap has grown by this amount. Opening one more file takes at most
  * DEBUG_INFO_UNPACKED_MAX. */
 #define GROWTH_MAX (36u << 20)
 
-/* So many are told by name. */
+/* Number of libraries that the message about missing debug files names. */
 #define MISSING_SHOWN 5
 
 struct debug_library {
-	char *name, *path; /* path NULL: there is no debug file */
+	char *name, *path; /* path NULL: no debug file */
 	struct debug_info *info;
-	uint64_t used; /* when last */
-	bool opened;   /* before: what is wrong with it has been said */
+	uint64_t used;   /* time of the last use, by symbolizer.clock */
+	bool was_opened; /* opened before, so its problems were already printed */
 };
 
-/* The answer for an address: a row of frames. */
-struct answer {
+/* Frames of an address, in symbolizer.frames. */
+struct frame_range {
 	uint32_t first, count;
 };
 
@@ -45,17 +45,17 @@ struct symbolizer {
 	struct intern build_ids;
 	struct debug_library *libraries; /* by build-id */
 	uint32_t library_room;
-	struct intern addresses; /* struct address */
-	struct answer *answers;  /* by address */
+	struct intern addresses;    /* struct address */
+	struct frame_range *ranges; /* by address */
 	uint32_t range_room;
 	struct debug_frame *frames;
 	uint32_t frame_count, frame_room;
 	uint64_t clock;
-	size_t heap_bytes_before; /* any file was opened */
+	size_t heap_bytes_before; /* without open files */
 	bool used, out_of_memory;
 };
 
-/* Interned by its bytes, so it has no padding. */
+/* Key in symbolizer.addresses: without padding, as its bytes are compared. */
 struct address {
 	uint64_t library, address;
 };
@@ -91,7 +91,7 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 	return 0;
 }
 
-/* Make LIST, the address of a list, long enough for element NUMBER; new ones are zero. */
+/* Grow the array whose address is at LIST so that it has element NUMBER. New elements are zero. */
 static bool symbolizer_reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number,
 			       size_t size)
 {
@@ -118,7 +118,7 @@ static void symbolizer_close_files(struct symbolizer *s)
 		debug_library_close(&s->libraries[id]);
 }
 
-/* Close what was used longest ago, so that one more may be opened. */
+/* Close the least recently used file if the limit is reached. */
 static void symbolizer_close_oldest(struct symbolizer *s)
 {
 	struct debug_library *oldest = NULL;
@@ -161,10 +161,11 @@ static struct debug_info *symbolizer_open_info(struct symbolizer *s, struct debu
 		return library->info;
 	symbolizer_close_oldest(s);
 	err = debug_info_open(&library->info, s->store, library->path,
-			      library->opened ? NULL : library->name);
-	library->opened = true;
+			      library->was_opened ? NULL : library->name);
+	library->was_opened = true;
 	if (err) {
-		say("%s: %s is not a debug file that can be read", library->name, library->path);
+		message_print("%s: %s is not a debug file that can be read", library->name,
+			      library->path);
 		free(library->path);
 		library->path = NULL;
 	}
@@ -189,29 +190,29 @@ static void symbolizer_add_frame(struct symbolizer *s, const struct debug_frame 
 	};
 }
 
-static struct answer symbolizer_resolve(struct symbolizer *s, struct debug_library *library,
-					uint64_t address)
+static struct frame_range symbolizer_resolve(struct symbolizer *s, struct debug_library *library,
+					     uint64_t address)
 {
-	struct answer answer = { .first = s->frame_count };
+	struct frame_range range = { .first = s->frame_count };
 	struct debug_frame frames[DEBUG_FRAMES_MAX];
 	struct debug_info *info = symbolizer_open_info(s, library);
 	size_t count = info ? debug_info_frames(info, address, frames) : 0;
 
 	for (size_t i = 0; i < count; i++)
 		symbolizer_add_frame(s, &frames[i]);
-	answer.count = s->frame_count - answer.first;
-	/* What was read of a file stays in memory while it is open. */
+	range.count = s->frame_count - range.first;
+	/* libdw frees what it has read of a file only when the file is closed. */
 	if (info && heap_bytes() > s->heap_bytes_before + GROWTH_MAX) {
 		symbolizer_close_files(s);
 		s->heap_bytes_before = heap_bytes();
 	}
-	return answer;
+	return range;
 }
 
-static struct answer symbolizer_get_frames(struct symbolizer *s, const char *build_id,
-					   const char *name, uint64_t at)
+static struct frame_range symbolizer_get_frames(struct symbolizer *s, const char *build_id,
+						const char *name, uint64_t at)
 {
-	static const struct answer none;
+	static const struct frame_range none;
 	struct debug_library *library = symbolizer_get_library(s, build_id, name);
 	struct address address = { .address = at };
 	uint32_t before = s->addresses.count, id;
@@ -220,25 +221,25 @@ static struct answer symbolizer_get_frames(struct symbolizer *s, const char *bui
 		return none;
 	address.library = (uint64_t)(library - s->libraries);
 	id = intern(&s->addresses, &address, sizeof(address));
-	if (!id || !symbolizer_reserve(s, &s->answers, &s->range_room, id, sizeof(*s->answers)))
+	if (!id || !symbolizer_reserve(s, &s->ranges, &s->range_room, id, sizeof(*s->ranges)))
 		return none;
 	if (id > before)
-		s->answers[id] = symbolizer_resolve(s, library, at);
-	return s->answers[id];
+		s->ranges[id] = symbolizer_resolve(s, library, at);
+	return s->ranges[id];
 }
 
 static size_t symbolizer_copy_frames(void *arg, const char *build_id, const char *name,
 				     uint64_t address, struct debug_frame frames[DEBUG_FRAMES_MAX])
 {
 	struct symbolizer *s = arg;
-	struct answer answer;
+	struct frame_range range;
 
 	pthread_mutex_lock(&s->lock);
-	answer = symbolizer_get_frames(s, build_id, name, address);
-	if (answer.count)
-		memcpy(frames, s->frames + answer.first, answer.count * sizeof(*frames));
+	range = symbolizer_get_frames(s, build_id, name, address);
+	if (range.count)
+		memcpy(frames, s->frames + range.first, range.count * sizeof(*frames));
 	pthread_mutex_unlock(&s->lock);
-	return answer.count;
+	return range.count;
 }
 
 static void symbolizer_set_used(void *arg)
@@ -272,9 +273,10 @@ static void symbolizer_print_missing(const struct symbolizer *s)
 	if (missing > MISSING_SHOWN)
 		buf_printf(&text, " and %u more", missing - MISSING_SHOWN);
 	if (missing)
-		say("no debug file for %s", buf_string(&text));
+		message_print("no debug file for %s", buf_string(&text));
 	else if (s->used && !s->build_ids.count)
-		say("no address to look up: only the builtin engine keeps addresses and build-ids");
+		message_print("no address to look up: only the builtin engine keeps addresses and "
+			      "build-ids");
 	buf_free(&text);
 }
 
@@ -289,12 +291,12 @@ void symbolizer_close(struct symbolizer *s)
 		free(s->libraries[id].path);
 	}
 	if (s->out_of_memory)
-		say("out of memory: some functions are not named");
+		message_print("out of memory: some functions are not named");
 	intern_free(&s->strings);
 	intern_free(&s->build_ids);
 	intern_free(&s->addresses);
 	free(s->libraries);
-	free(s->answers);
+	free(s->ranges);
 	free(s->frames);
 	demangler_close(s->demangler);
 	debug_store_close(s->store);

@@ -1,9 +1,9 @@
-/* The entries of .eh_frame, as the LSB documents them. */
+/* Parser of .eh_frame entries, as the LSB documents them. */
 #include "engine/cfi/cfi_entry.h"
 
-#include "arch/code.h"
+#include "arch/arch.h"
 
-/* Entries are longer in no sound file, and a handler has not the time. */
+/* Longer entries occur in no valid file, and would take a handler too long. */
 #define LENGTH_MAX (256u << 10)
 
 static struct cursor frame_cursor(const struct cfi_source *source, uint64_t offset)
@@ -73,7 +73,7 @@ static void cie_augmentation(struct cie *cie, struct cursor *c, const char *lett
 	c->p = end;
 }
 
-/* Room for all letters that there are. */
+/* Room for all defined letters. */
 #define LETTERS_MAX 12
 
 static bool cie_read_letters(struct cursor *c, char letters[LETTERS_MAX])

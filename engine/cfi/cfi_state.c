@@ -1,7 +1,7 @@
-/* Where a frame keeps what its caller needs. */
+/* Register state of call frame instructions. */
 #include "engine/cfi/cfi_state.h"
 
-#include "arch/code.h"
+#include "arch/arch.h"
 
 enum state_slot state_slot(uint64_t reg)
 {
@@ -65,8 +65,8 @@ static bool location_read_constant(struct cursor *c, uint8_t op, int64_t *value)
 	return true;
 }
 
-/* Follow an expression as far as it stays one register, one load and constants: all that
- * compilers, linkers and the hand-written assembly in C libraries use for frames. */
+/* Evaluate an expression of one register, at most one load, and constants. Compilers, linkers and
+ * the hand-written assembly of C libraries use no others for frames. */
 static struct location location_evaluate(struct cursor *c)
 {
 	struct location at = { 0 };
@@ -108,8 +108,8 @@ static struct location location_evaluate(struct cursor *c)
 	return at;
 }
 
-/* Linkers describe lazy binding stubs by `sp + 8 + ((pc & 15) >= N) * 8`: from byte N on the
- * stub has pushed a word. Returns N, or -1 for another expression. */
+/* Linkers describe lazy binding stubs by `sp + 8 + ((pc & 15) >= N) * 8`: from byte N on the stub
+ * has pushed a word. Returns N, or -1 for another expression. */
 static int plt_expression(struct cursor block)
 {
 	static const uint8_t head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
@@ -149,7 +149,7 @@ static bool fits_int32(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-/* No frame is so large that OFFSET does not fit. */
+/* An OFFSET that does not fit occurs in no valid frame. */
 static struct save save_at(enum save_how how, uint8_t reg, int64_t offset)
 {
 	if (!fits_int32(offset))
@@ -189,8 +189,8 @@ static bool to_words(int64_t offset, int16_t *words)
 	return offset % 8 == 0 && offset / 8 >= INT16_MIN && offset / 8 <= INT16_MAX;
 }
 
-/* Fills in how a saved register comes back. What cannot be said is said to be unchanged: the
- * walk then ends at the first frame that needs the register. */
+/* Set how a saved register is restored. A location that no rule can express counts as unchanged:
+ * the walk then ends at the first frame that needs the register. */
 static uint8_t save_rule(const struct save *save, int16_t *words)
 {
 	uint8_t how = SAVE_SAME;
@@ -225,7 +225,7 @@ static uint8_t cfa_rule(const struct state *state)
 	}
 }
 
-/* As save_rule, for a RULE_MOVED. Returns whether the register is anywhere. */
+/* Like save_rule(), for a RULE_MOVED. Returns false if the register's location is unknown. */
 static bool moved_words(const struct save *save, int16_t *words)
 {
 	if (save->how == HOW_MOVED) {
@@ -261,8 +261,8 @@ static struct unwind_rule moved_rule(const struct state *state)
 	return rule;
 }
 
-/* Compilers have a function save the register for results only when it returns to an exception
- * handler, which finds its arguments there. */
+/* Compilers save the result register only in a function that returns to an exception handler, which
+ * gets its arguments in it. */
 static bool is_throw(const struct state *state)
 {
 	return state->saves[SLOT_RESULT].how == HOW_CFA && state->cfa_how == CFA_REGISTER;
@@ -290,7 +290,7 @@ struct unwind_rule state_rule(const struct state *state)
 	    !fits_int32(state->cfa_offset2))
 		return none;
 	if (ra->how == HOW_SAME && ARCH_RA == 30)
-		return rule; /* a leaf: in the link register */
+		return rule; /* a leaf: the return address is in the link register */
 	if (ra->how != HOW_CFA || !to_words(ra->offset, &rule.ra_words) || !rule.ra_words)
 		return none;
 	return rule;

@@ -1,6 +1,7 @@
-/* The builtin engine behind async-profiler's commands: start, dump, stop. */
+/* The builtin engine: start, rotate, stop. */
 #include "engine/collect/builtin.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,9 +10,12 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/log.h"
+#include "core/units.h"
+#include "core/agent/engine_start.h"
+#include "core/agent/failure.h"
 #include "core/agent/recording.h"
 #include "engine/collect/collector.h"
-#include "engine/collect/start_request.h"
 #include "engine/collect/thread_look.h"
 #include "engine/collect/wall.h"
 #include "engine/context/contexts.h"
@@ -23,29 +27,23 @@
 #include "engine/sample/threads.h"
 #include "engine/sample/user_events.h"
 
-/* Samples wait in the rings no longer than this. */
+/* Maximum time that samples wait in the rings. */
 #define DRAIN_INTERVAL_NS 500000000u
 
-/* The same where the recording is to survive the process: they lie in its memory. */
-#define KEPT_INTERVAL_NS 50000000u
-
-/* An interpreter that is beginning is looked at again after this: what runs meanwhile has not all of its name. */
+/* Check interval while an interpreter starts: frames that are sampled meanwhile have incomplete
+ * names. */
 #define BEGINNING_INTERVAL_NS 20000000u
+
+/* Minimum of the intervals. The kernel's timers fire some milliseconds apart, and with a shorter
+ * interval each would yield more samples than can be written until the next. */
+#define INTERVAL_MIN_NS US(10)
 
 static struct {
 	struct wake *collector;
-	bool beside;                        /* another engine, whose recording will hold ours too */
-	int fd;                             /* the recording; -1 when not running */
-	int signo;                          /* by which it samples threads, where it does */
-	char problem[START_FILE_MAX + 256]; /* what the last error says */
+	bool beside; /* the recording also holds the chunks of another engine */
+	int fd;      /* the recording; -1 when not running */
+	int signo;   /* the sampling signal, if threads are sampled */
 } engine = { .fd = -1 };
-
-static asprof_error_t problem(const char *what, const char *about, int err)
-{
-	snprintf(engine.problem, sizeof(engine.problem), "%s %s%s%s", what, about, err ? ": " : "",
-		 err ? strerror(-err) : "");
-	return engine.problem;
-}
 
 static bool start_is_memory_only(const struct engine_start *r)
 {
@@ -53,7 +51,7 @@ static bool start_is_memory_only(const struct engine_start *r)
 	       r->mem_bytes != ENGINE_OFF;
 }
 
-/* For chunks of native memory, or of all else. */
+/* The settings of the chunks of native memory (MEMORY), or of all other chunks. */
 static void builtin_describe(chunk_settings settings, const struct engine_start *r, bool memory)
 {
 	size_t n = 0;
@@ -64,8 +62,11 @@ static void builtin_describe(chunk_settings settings, const struct engine_start 
 
 	SETTING("version", "%s", ASPROF_AGENT_VERSION);
 	SETTING("engine", "builtin");
-	SETTING("cstack", "%s", r->cstack);
-	SETTING("clock", "%s", memory ? "monotonic" : "tsc");
+	SETTING("cstack", "%.*s", (int)strcspn(r->cstack, ","), r->cstack);
+	/* Memory events have timestamps of no known clock. Decoders of poll durations reject
+	 * any name but "tsc". */
+	if (!memory)
+		SETTING("clock", "tsc");
 	SETTING("event", "%s", memory ? "nativemem" : r->cpu ? "cpu" : "wall");
 	if (r->interval_ns != ENGINE_OFF)
 		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
@@ -81,7 +82,7 @@ static int builtin_start_sampling(const struct engine_start *r)
 	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
 	int err;
 
-	/* No signals where memory alone is sampled, beside another engine. */
+	/* Native memory alone, next to another engine, needs no signals. */
 	if (!start_is_memory_only(r)) {
 		timers.signo = sampler_install();
 		if (timers.signo < 0)
@@ -111,7 +112,7 @@ static int builtin_start_collecting(const struct engine_start *r)
 			       r->mem_bytes == ENGINE_OFF ? NULL : &memory, engine.beside);
 }
 
-static int session_start_all(const struct engine_start *r)
+static int builtin_start_all(const struct engine_start *r)
 {
 	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, engine.collector);
 
@@ -135,57 +136,90 @@ static void builtin_close_recording(void)
 	engine.fd = -1;
 }
 
-static asprof_error_t start(const char *options, asprof_writer_t output)
+static int builtin_refuse_option(const char *option)
 {
-	struct engine_start r;
+	return failed(-EIO,
+		      "builtin: start failed: the builtin engine cannot take the value of %.*s",
+		      (int)strcspn(option, "=,"), option);
+}
+
+/* Apply the user's options to R. An unknown option is mostly meant for async-profiler. */
+static int builtin_read_options(struct engine_start *r)
+{
+	int err;
+
+	for (const char *option = r->options; option; option = engine_option_next(option)) {
+		err = engine_start_set(r, option);
+		if (err == -EINVAL)
+			return builtin_refuse_option(option);
+		if (err && *option && *option != ',')
+			log_info("builtin: the builtin engine has no option %.*s; it is ignored",
+				 (int)strcspn(option, "=,"), option);
+	}
+	if (r->interval_ns < INTERVAL_MIN_NS)
+		return builtin_refuse_option("interval");
+	return r->wall_ns < INTERVAL_MIN_NS ? builtin_refuse_option("wall") : 0;
+}
+
+static int builtin_start(const struct engine_start *wanted)
+{
+	struct engine_start r = *wanted;
 	int fd, err;
 
 	if (engine.fd >= 0)
-		return problem("cannot start:", "the profiler is running already", 0);
-	if (start_request_read(&r, options, output, engine.problem))
-		return engine.problem;
-	/* Also where /proc is missing, or is another's. */
+		return failed(-EIO, "builtin: start failed: the profiler is running already");
+	err = builtin_read_options(&r);
+	if (err)
+		return err;
+	if (!r.cpu) { /* then the interval is the wall clock's */
+		r.wall_ns = r.interval_ns != ENGINE_OFF ? r.interval_ns : r.wall_ns;
+		r.interval_ns = ENGINE_OFF;
+	}
+	/* Works also where /proc is missing, or belongs to another process. */
 	fd = recording_number(r.file);
 	fd = fd_raise(fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
 			      : open(r.file, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	if (fd < 0)
-		return problem("cannot open", r.file, fd);
+		return failed(-EIO, "builtin: start failed: cannot open %s: %s", r.file,
+			      strerror(-fd));
 	engine.fd = fd;
-	err = session_start_all(&r);
+	err = builtin_start_all(&r);
 	if (err) {
 		builtin_close_recording();
-		return problem("cannot start", "sampling", err);
+		return failed(-EIO, "builtin: start failed: cannot start sampling: %s",
+			      strerror(-err));
 	}
-	return NULL;
+	return 0;
 }
 
-static asprof_error_t builtin_write_error(const char *options, asprof_writer_t output)
+static int builtin_write_error(const char *step, int err)
 {
-	int err = collector_rotate();
-
-	(void)options;
-	(void)output;
-	return err ? problem("cannot write", "the recording", err) : NULL;
+	return err ? failed(-EIO, "builtin: %s failed: cannot write the recording: %s", step,
+			    strerror(-err))
+		   : 0;
 }
 
-static asprof_error_t stop(const char *options, asprof_writer_t output)
+static int builtin_rotate(void)
+{
+	return builtin_write_error("dump", collector_rotate());
+}
+
+static int builtin_stop(void)
 {
 	int err;
 
-	(void)options;
-	(void)output;
 	if (engine.fd < 0)
-		return problem("cannot stop:", "the profiler is not running", 0);
+		return failed(-EIO, "builtin: stop failed: the profiler is not running");
 	sampler_enable(false);
 	mem_stop();
 	err = collector_stop();
 	wall_stop();
 	threads_close();
 	builtin_close_recording();
-	return err ? problem("cannot write", "the recording", err) : NULL;
+	return builtin_write_error("stop", err);
 }
 
-static bool counts(const struct engine *self, struct engine_counts *out)
+static bool builtin_counts(const struct engine *self, struct engine_counts *out)
 {
 	(void)self;
 	*out = (struct engine_counts){ .taken = collector_samples(), .lost = collector_lost() };
@@ -193,57 +227,31 @@ static bool counts(const struct engine *self, struct engine_counts *out)
 	return true;
 }
 
-static void version(const struct engine *self, char *text, size_t size)
+static void builtin_version(const struct engine *self, char *text, size_t size)
 {
 	(void)self;
 	snprintf(text, size, "%s", ASPROF_AGENT_VERSION);
 }
 
-static const struct {
-	const char *name;
-	asprof_error_t (*run)(const char *options, asprof_writer_t output);
-} commands[] = {
-	{ "start", start },
-	{ "dump", builtin_write_error },
-	{ "stop", stop },
-};
-
-static asprof_error_t execute(const char *command, asprof_writer_t output)
-{
-	size_t length = strcspn(command, ",");
-
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		if (length == strlen(commands[i].name) &&
-		    !strncmp(command, commands[i].name, length))
-			return commands[i].run(command + length, output);
-	return problem("the builtin engine has no command", command, 0);
-}
-
-static const char *error_str(asprof_error_t err)
-{
-	return err;
-}
-
 static uint64_t builtin_drain_interval_ns(void)
 {
-	if (runtimes_one_begins())
-		return BEGINNING_INTERVAL_NS;
-	return collector_is_kept() ? KEPT_INTERVAL_NS : DRAIN_INTERVAL_NS;
+	return runtimes_one_begins() ? BEGINNING_INTERVAL_NS : DRAIN_INTERVAL_NS;
 }
 
-static uint64_t service(uint64_t now_ns)
+static uint64_t builtin_service(uint64_t now_ns)
 {
 	uint64_t drain_due_ns, visit_due_ns;
 
 	if (engine.fd < 0)
 		return UINT64_MAX;
 	collector_drain(now_ns);
+	collector_split_if_full();
 	drain_due_ns = now_ns + builtin_drain_interval_ns();
 	visit_due_ns = wall_visit(now_ns);
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }
 
-static unsigned sample_threads(bool begin)
+static unsigned builtin_sample_threads(bool begin)
 {
 	collector_drain(clock_monotonic_ns());
 	if (begin) {
@@ -257,13 +265,16 @@ const struct engine *builtin_engine(struct wake *collector)
 {
 	static const struct engine builtin = {
 		.name = "builtin",
-		.error_str = error_str,
-		.execute = execute,
-		.counts = counts,
-		.version = version,
-		.service = service,
+		.start = builtin_start,
+		.rotate = builtin_rotate,
+		.stop = builtin_stop,
+		.counts = builtin_counts,
+		.chunk_bytes = collector_mem_bytes,
+		.end_chunk = collector_end_chunk,
+		.version = builtin_version,
+		.service = builtin_service,
 		.leave = sampler_remove,
-		.sample_threads = sample_threads,
+		.sample_threads = builtin_sample_threads,
 		.get_thread_local_data = threads_local,
 		.register_jfr_event = user_event_register,
 		.emit_jfr_event = user_event_emit,

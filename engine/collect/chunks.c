@@ -1,4 +1,4 @@
-/* The chunks that are being written: one of samples, and one of native memory. */
+/* The open chunks: one of samples, and one of native memory. */
 #include "engine/collect/chunks.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "core/memory_file.h"
 #include "engine/collect/chunk_facts.h"
 #include "engine/collect/sample_context.h"
+#include "engine/collect/tick_rate.h"
 #include "engine/process/proc_file.h"
 #include "engine/symbols/frame_names.h"
 
@@ -30,14 +31,13 @@ static void chunks_close_mem(struct chunks *chunks)
 	chunks->mem = chunks->jfr;
 }
 
-/* A writer for native memory alone. Where there is no room for that the other one takes it too:
- * its chunks are larger for it, and otherwise the same. */
+/* Open a writer for native memory only. If that fails, the other writer takes native memory too:
+ * its chunks become larger, and are otherwise the same. */
 static void chunks_open_mem(struct chunks *chunks)
 {
 	struct jfr_writer *mem;
 
-	chunks->mem_fd = chunks->kept ? running_files_dup_memory(chunks->kept, false)
-				      : memory_file_open("asprof-agent");
+	chunks->mem_fd = memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
 		return chunks_close_mem(chunks);
 	jfr_writer_memory_only(mem, arch_microsecond_shift(), JFR_BESIDE_OURS);
@@ -51,10 +51,10 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 	int err;
 
 	memset(chunks, 0, sizeof(*chunks));
+	tick_rate_now(); /* so that the rate is known at the end of the first chunk */
 	chunks->mem_fd = -1;
 	chunks->opened_realtime_ns = clock_realtime_ns();
 	chunks->opened_monotonic_ns = clock_monotonic_ns();
-	chunks->kept = kept_of(fd, &chunks->kept_as_memory);
 	err = end < 0 ? -errno : jfr_writer_open(&chunks->jfr, fd, end);
 	if (err)
 		return err;
@@ -103,22 +103,39 @@ int chunks_begin(struct chunks *chunks)
 	return err;
 }
 
-static int end(const struct chunks *chunks, struct jfr_writer *jfr, struct symbols *symbols,
-	       uint64_t ticks)
+void chunks_forget_threads(struct chunks *chunks)
+{
+	jfr_forget_threads(chunks->jfr);
+	if (chunks_mem_is_apart(chunks))
+		jfr_forget_threads(chunks->mem);
+}
+
+static int chunk_end(const struct chunks *chunks, struct jfr_writer *jfr, struct symbols *symbols,
+		     uint64_t ticks)
 {
 	chunk_modules(jfr, ticks);
+	/* All chunks use one rate, because a tick must mean the same second in each of them. The
+	 * counter has run since the machine started. The error of a rate from one short chunk would
+	 * therefore shift its times by seconds. */
+	jfr_writer_calibrated(jfr, tick_rate_now());
 	return jfr_chunk_end(jfr, chunks_now_ns(chunks), ticks, frame_names, symbols, NULL);
 }
 
 int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks)
 {
-	int err = end(chunks, chunks->jfr, symbols, ticks);
+	int err = chunk_end(chunks, chunks->jfr, symbols, ticks);
 
 	if (!err && chunks_mem_is_apart(chunks))
-		err = end(chunks, chunks->mem, symbols, ticks);
+		err = chunk_end(chunks, chunks->mem, symbols, ticks);
 	if (!err && chunks_mem_is_apart(chunks))
 		err = jfr_writer_append(chunks->jfr, chunks->mem, NULL);
 	return err;
+}
+
+bool chunks_are_crowded(const struct chunks *chunks)
+{
+	return chunks->jfr &&
+	       (jfr_stacks_are_crowded(chunks->jfr) || jfr_stacks_are_crowded(chunks->mem));
 }
 
 void chunks_name_thread(struct chunks *chunks, pid_t tid, const char *name)

@@ -1,4 +1,4 @@
-/* From rings to chunks: takes samples out of the rings and writes them into the recording. */
+/* The collector: writes the samples of the rings to the chunks of the recording. */
 #include "engine/collect/collector.h"
 
 #include <errno.h>
@@ -7,7 +7,6 @@
 #include "core/clock.h"
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
-#include "engine/collect/keeping.h"
 #include "engine/collect/mem_events.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
@@ -28,53 +27,59 @@
 
 #define LOAD_INTERVAL_NS    5000000000u
 #define LOOK_INTERVAL_NS    1000000000u
-#define MODULES_INTERVAL_NS 500000000u /* for those that went */
+#define NAMES_INTERVAL_NS   5000000000u
+#define MODULES_INTERVAL_NS 500000000u /* for unmapped modules */
 
-/* So many samples at most come of one signal. A thread that has blocked it for seconds owes thousands
- * when it comes: nobody saw where that time went, and it is more than a chunk should hold of one
- * place. What is beyond is counted as lost. */
+/* Maximum weight of one sample. A thread that has blocked the signal for seconds owes thousands of
+ * samples when it arrives. Where that time was spent is unknown, and so many samples of one place
+ * would distort the chunk. The rest is counted as lost. */
 #define WEIGHT_MAX 100
+
+/* Maximum number of early chunks per report, which bounds the report: with 1.5 MiB of stacks each
+ * it has 12 MiB of them. Further stacks are lost and counted. */
+#define EARLY_CHUNKS_MAX 7
 
 static struct {
 	struct chunks chunks;
+	unsigned early;  /* early chunks since the last dump */
+	int early_error; /* first error of an early chunk; the next dump returns it */
 	struct symbols *symbols;
-	uint64_t load_due_ns, look_due_ns, modules_due_ns;
+	uint64_t load_due_ns, look_due_ns, modules_due_ns, names_due_ns;
 	uint64_t samples, samples_before, lost_before;
 	uint64_t late, late_before, refused_before, unreported_before;
-	struct engine_losses in_chunks; /* what those had no room for, so far */
-} all;
+	struct engine_losses in_chunks; /* losses of the chunks so far */
+} collector;
 
 uint64_t collector_samples(void)
 {
-	return all.samples;
+	return collector.samples;
 }
 
 uint64_t collector_lost(void)
 {
-	return ring_lost() + all.late;
+	return ring_lost() + collector.late;
 }
 
 void collector_losses(struct engine_losses *losses)
 {
 	*losses = (struct engine_losses){
-		.told = true,
+		.is_reported = true,
 		.ring_full = ring_lost(),
-		.late = all.late,
+		.late = collector.late,
 		.timers = signal_share_refused(),
-		.allocations = all.in_chunks.allocations,
-		.stacks = all.in_chunks.stacks,
-		.threads = all.in_chunks.threads,
-		.events = all.in_chunks.events,
+		.allocations = collector.in_chunks.allocations,
+		.stacks = collector.in_chunks.stacks,
+		.threads = collector.in_chunks.threads,
+		.events = collector.in_chunks.events,
 		.stalls = loop_iterations_unreported(),
 	};
 }
 
 static void collector_close(void)
 {
-	chunks_close(&all.chunks);
-	keeping_end();
-	symbols_close(all.symbols);
-	all.symbols = NULL;
+	chunks_close(&collector.chunks);
+	symbols_close(collector.symbols);
+	collector.symbols = NULL;
 }
 
 int collector_start(int fd, const chunk_settings *samples, const chunk_settings *memory,
@@ -82,98 +87,101 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 {
 	int err;
 
-	all.lost_before = ring_lost();
-	all.samples_before = all.samples;
-	all.late_before = all.late;
-	err = chunks_open(&all.chunks, fd, samples, memory, beside_another);
+	collector.early = 0;
+	collector.early_error = 0;
+	collector.lost_before = ring_lost();
+	collector.samples_before = collector.samples;
+	collector.late_before = collector.late;
+	err = chunks_open(&collector.chunks, fd, samples, memory, beside_another);
 	if (err)
 		return err;
-	err = symbols_open(&all.symbols);
+	err = symbols_open(&collector.symbols);
 	if (!err)
-		err = chunks_begin(&all.chunks);
+		err = chunks_begin(&collector.chunks);
 	if (err)
 		collector_close();
-	else
-		keeping_begin(&all.chunks);
 	return err;
 }
 
-/* What the events of S say of what its thread was working on. */
+/* Set the context of the next events to that of S. */
 static void collector_use_context(const struct sample *s)
 {
-	jfr_use_context(all.chunks.jfr, sample_context_id(all.chunks.jfr, sample_context(s)));
+	jfr_use_context(collector.chunks.jfr,
+			sample_context_id(collector.chunks.jfr, sample_context(s)));
 }
 
 static void collector_write_execution(const struct sample *s)
 {
-	uint32_t stack = program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated);
+	uint32_t stack = program_stack(collector.chunks.jfr, s->pcs, s->count, s->truncated);
 
 	uint32_t weight = s->weight < WEIGHT_MAX ? s->weight : WEIGHT_MAX;
 
 	collector_use_context(s);
-	/* An ExecutionSample has no weight: shots that came late stand there one by one. */
+	/* An ExecutionSample has no weight, so late samples are written one by one. */
 	for (uint32_t i = 0; i < weight; i++)
-		jfr_execution_sample(all.chunks.jfr, s->ticks, s->tid, stack, JFR_STATE_DEFAULT);
-	all.samples += weight;
-	all.late += s->weight - weight;
+		jfr_execution_sample(collector.chunks.jfr, s->ticks, s->tid, stack,
+				     JFR_STATE_DEFAULT);
+	collector.samples += weight;
+	collector.late += s->weight - weight;
 }
 
 static void collector_write_sample(void *context, const struct sample *s)
 {
 	(void)context;
-	if (!jfr_thread_named(all.chunks.jfr, s->tid))
-		chunks_name_living_thread(&all.chunks, s->tid);
+	if (!jfr_thread_named(collector.chunks.jfr, s->tid))
+		chunks_name_living_thread(&collector.chunks, s->tid);
 	switch ((enum sample_kind)s->kind) {
 	case SAMPLE_CPU:
 		collector_write_execution(s);
 		break;
 	case SAMPLE_WALL:
-		wall_record(all.chunks.jfr, s);
-		all.samples++;
+		wall_record(collector.chunks.jfr, s);
+		collector.samples++;
 		break;
 	case SAMPLE_USER_EVENT:
 		jfr_user_event(
-			all.chunks.jfr, s->ticks, s->tid,
-			jfr_user_event_type(all.chunks.jfr, user_event_name((int)s->args[0])),
+			collector.chunks.jfr, s->ticks, s->tid,
+			jfr_user_event_type(collector.chunks.jfr, user_event_name((int)s->args[0])),
 			s->payload, s->count);
 		break;
 	case SAMPLE_CRASH:
-		chunks_crash(&all.chunks, s);
+		chunks_crash(&collector.chunks, s);
 		break;
 	case SAMPLE_STALL:
 		collector_use_context(s);
-		jfr_stall(all.chunks.jfr, s->args[0], s->tid,
-			  s->count ? program_stack(all.chunks.jfr, s->pcs, s->count, s->truncated)
+		jfr_stall(collector.chunks.jfr, s->args[0], s->tid,
+			  s->count ? program_stack(collector.chunks.jfr, s->pcs, s->count,
+						   s->truncated)
 				   : 0,
 			  s->ticks - s->args[0], (int)(int64_t)s->args[1]);
 		break;
 	case SAMPLE_MALLOC:
-		mem_events_malloc(all.chunks.mem, s);
-		all.samples++;
+		mem_events_malloc(collector.chunks.mem, s);
+		collector.samples++;
 		break;
 	case SAMPLE_FREE:
-		mem_events_free(all.chunks.mem, s);
+		mem_events_free(collector.chunks.mem, s);
 		break;
 	case SAMPLE_PAD:
 		break;
 	}
 }
 
-/* Threads are often named after they have begun to work. */
-static void name_again(void *context, struct thread *t)
+/* Threads often get their names after they have started to work. */
+static void collector_name_thread(void *context, struct thread *t)
 {
 	(void)context;
 	if (atomic_load(&t->sampled) && !atomic_load(&t->ended))
-		chunks_name_living_thread(&all.chunks, atomic_load(&t->tid));
+		chunks_name_living_thread(&collector.chunks, atomic_load(&t->tid));
 }
 
-/* Its last samples are in the chunk by now. */
+/* The last samples of the ended thread are already in the chunk. */
 static void collector_end_thread(void *context, struct thread *t)
 {
 	(void)context;
-	wall_end(all.chunks.jfr, t);
+	wall_end(collector.chunks.jfr, t);
 	if (atomic_load(&t->sampled) && t->name[0])
-		chunks_name_thread(&all.chunks, atomic_load(&t->tid), t->name);
+		chunks_name_thread(&collector.chunks, atomic_load(&t->tid), t->name);
 }
 
 static void collector_spare_timer(void *context, struct thread *t)
@@ -183,78 +191,75 @@ static void collector_spare_timer(void *context, struct thread *t)
 		thread_clock_spare(&t->clock);
 }
 
-bool collector_is_kept(void)
-{
-	return all.chunks.kept != NULL;
-}
-
 void collector_drain(uint64_t now_ns)
 {
-	bool changed = false;
-
-	if (!all.chunks.jfr)
+	if (!collector.chunks.jfr)
 		return;
-	if (now_ns >= all.modules_due_ns || modules_have_grown()) {
-		changed = modules_refresh() > 0;
-		if (changed) {
+	if (now_ns >= collector.modules_due_ns || modules_have_grown()) {
+		if (modules_refresh() > 0) {
 			runtimes_scan();
 			contexts_search_modules();
 		}
-		all.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
+		collector.modules_due_ns = now_ns + MODULES_INTERVAL_NS;
 	}
 	runtimes_visit();
 	contexts_update(now_ns);
 	ring_drain(collector_write_sample, NULL);
 	threads_reap(collector_end_thread, NULL);
-	if (now_ns >= all.look_due_ns) {
+	if (now_ns >= collector.look_due_ns) {
 		thread_look();
 		threads_each(collector_spare_timer, NULL);
-		all.look_due_ns = now_ns + LOOK_INTERVAL_NS;
+		collector.look_due_ns = now_ns + LOOK_INTERVAL_NS;
 	}
-	if (now_ns >= all.load_due_ns) {
-		chunk_load(all.chunks.jfr, clock_ticks());
-		if (all.chunks.kept) /* there may be no end of the chunk */
-			threads_each(name_again, NULL);
-		all.load_due_ns = now_ns + LOAD_INTERVAL_NS;
+	if (now_ns >= collector.load_due_ns) {
+		chunk_load(collector.chunks.jfr, clock_ticks());
+		collector.load_due_ns = now_ns + LOAD_INTERVAL_NS;
 	}
-	keeping_mark(&all.chunks, changed, all.samples - all.samples_before,
-		     collector_lost() - all.lost_before - all.late_before);
 }
 
-static void collector_write_losses(uint64_t ticks)
+uint64_t collector_mem_bytes(void)
+{
+	return chunks_mem_is_apart(&collector.chunks) ? jfr_chunk_bytes(collector.chunks.mem) : 0;
+}
+
+/* LAST: the chunk is the last of a report. */
+static void collector_write_losses(uint64_t ticks, bool last)
 {
 	uint64_t refused = signal_share_refused();
-	uint64_t untold = loop_iterations_unreported();
-	uint64_t lost = ring_lost(); /* once: more are lost meanwhile, and are the next chunk's */
+	uint64_t unreported = loop_iterations_unreported();
+	uint64_t lost = ring_lost(); /* read once: later losses belong to the next chunk */
 	struct jfr_losses losses = {
-		.samples = all.samples - all.samples_before,
-		.ring_full = lost - all.lost_before,
-		.timer_failures = refused - all.refused_before,
-		.late = all.late - all.late_before,
-		.stalls = untold - all.unreported_before,
+		.samples = collector.samples - collector.samples_before,
+		.ring_full = lost - collector.lost_before,
+		.timer_failures = refused - collector.refused_before,
+		.late = collector.late - collector.late_before,
+		.stalls = unreported - collector.unreported_before,
 	};
 	struct jfr_losses mem_losses = { 0 };
-	uint64_t *missed = chunks_mem_is_apart(&all.chunks) ? &mem_losses.table_evictions
-							    : &losses.table_evictions;
+	struct jfr_losses *of_memory =
+		chunks_mem_is_apart(&collector.chunks) ? &mem_losses : &losses;
 
-	mem_events_chunk(all.chunks.mem, all.symbols, ticks, missed);
-	jfr_losses(all.chunks.jfr, ticks, &losses);
-	if (chunks_mem_is_apart(&all.chunks))
-		jfr_losses(all.chunks.mem, ticks, &mem_losses);
-	all.in_chunks.allocations += *missed;
-	jfr_writer_add_losses(all.chunks.jfr, &all.in_chunks.stacks, &all.in_chunks.threads,
-			      &all.in_chunks.events);
-	if (chunks_mem_is_apart(&all.chunks))
-		jfr_writer_add_losses(all.chunks.mem, &all.in_chunks.stacks, &all.in_chunks.threads,
-				      &all.in_chunks.events);
-	all.samples_before = all.samples;
-	all.late_before = all.late;
-	all.lost_before = lost;
-	all.refused_before = refused;
-	all.unreported_before = untold;
+	if (last)
+		mem_events_chunk(collector.chunks.mem, collector.symbols, ticks, of_memory);
+	jfr_losses(collector.chunks.jfr, ticks, &losses);
+	if (chunks_mem_is_apart(&collector.chunks))
+		jfr_losses(collector.chunks.mem, ticks, &mem_losses);
+	collector.in_chunks.allocations += of_memory->table_evictions;
+	collector.in_chunks.stacks += of_memory->retained_stacks;
+	jfr_writer_add_losses(collector.chunks.jfr, &collector.in_chunks.stacks,
+			      &collector.in_chunks.threads, &collector.in_chunks.events);
+	if (chunks_mem_is_apart(&collector.chunks))
+		jfr_writer_add_losses(collector.chunks.mem, &collector.in_chunks.stacks,
+				      &collector.in_chunks.threads, &collector.in_chunks.events);
+	collector.samples_before = collector.samples;
+	collector.late_before = collector.late;
+	collector.lost_before = lost;
+	collector.refused_before = refused;
+	collector.unreported_before = unreported;
 }
 
-/* What this chunk has of frames is named by now. Stacks that outlive it are led to the new table. */
+/* The frames of this chunk have names now. Move stacks that outlive the chunk to the new frame
+ * table. */
 static void collector_move_stacks(void)
 {
 	if (!mixed_stack_turn() || !mem_keep_frames())
@@ -263,40 +268,80 @@ static void collector_move_stacks(void)
 	frame_table_drop();
 }
 
-static int collector_finish_chunk(void)
+/* Reading the names of a thousand threads is slow, so chunks of one second do not always do it. */
+static void collector_name_threads(uint64_t now_ns, bool last)
 {
-	uint64_t ticks;
+	if (!last && now_ns < collector.names_due_ns)
+		return;
+	threads_each(collector_name_thread, NULL);
+	collector.names_due_ns = now_ns + NAMES_INTERVAL_NS;
+}
+
+/* LAST: the chunk is the last of a report. It holds what a report needs once: CPU load, machine,
+ * and retained memory. */
+static int collector_finish_chunk(bool last)
+{
+	uint64_t ticks, now_ns = clock_monotonic_ns();
 	int err;
 
-	collector_drain(clock_monotonic_ns());
-	wall_flush(all.chunks.jfr);
-	threads_each(name_again, NULL);
+	collector_drain(now_ns);
+	wall_flush(collector.chunks.jfr);
+	collector_name_threads(now_ns, last);
 	ticks = clock_ticks();
-	chunk_load(all.chunks.jfr, ticks);
-	chunk_machine(all.chunks.jfr, ticks);
-	collector_write_losses(ticks);
-	err = chunks_end(&all.chunks, all.symbols, ticks);
+	if (last) {
+		chunk_load(collector.chunks.jfr, ticks);
+		chunk_machine(collector.chunks.jfr, ticks);
+	}
+	collector_write_losses(ticks, last);
+	err = chunks_end(&collector.chunks, collector.symbols, ticks);
+	if (last)
+		chunks_forget_threads(&collector.chunks);
 	collector_move_stacks();
-	symbols_release(all.symbols);
+	symbols_release(collector.symbols);
 	modules_forget();
 	return err;
 }
 
-int collector_rotate(void)
+static int collector_rotate_chunks(bool last)
 {
-	int ended, err;
+	int ended = collector_finish_chunk(last), err;
 
-	if (!all.chunks.jfr)
-		return -ESRCH;
-	ended = collector_finish_chunk();
-	err = chunks_begin(&all.chunks);
-	if (!err)
-		keeping_begin(&all.chunks);
+	err = chunks_begin(&collector.chunks);
 	return ended ? ended : err;
 }
 
-/* A thread that was preempted while it filled in a sample holds up those behind it in the ring. No
- * new ones come, so it is soon done; after 10 ms what is left stays out of the recording. */
+int collector_rotate(void)
+{
+	int before = collector.early_error, err;
+
+	if (!collector.chunks.jfr)
+		return -ESRCH;
+	collector.early = 0;
+	collector.early_error = 0;
+	err = collector_rotate_chunks(true);
+	return err ? err : before;
+}
+
+int collector_end_chunk(void)
+{
+	int err = collector.chunks.jfr ? collector_rotate_chunks(false) : -ESRCH;
+
+	if (err && !collector.early_error)
+		collector.early_error = err;
+	return err;
+}
+
+void collector_split_if_full(void)
+{
+	if (collector.early == EARLY_CHUNKS_MAX || !chunks_are_crowded(&collector.chunks))
+		return;
+	collector.early++;
+	collector.names_due_ns = 0;
+	collector_end_chunk();
+}
+
+/* A thread that was preempted while it fills in a sample delays the samples after it in the ring.
+ * No new samples arrive, so it finishes soon. After 10 ms the remaining samples are dropped. */
 static void wait_for_producers(void)
 {
 	static const struct timespec a_moment = { .tv_nsec = 500000 };
@@ -309,10 +354,10 @@ int collector_stop(void)
 {
 	int err;
 
-	if (!all.chunks.jfr)
+	if (!collector.chunks.jfr)
 		return 0;
 	wait_for_producers();
-	err = collector_finish_chunk();
+	err = collector_finish_chunk(true);
 	collector_close();
-	return err;
+	return err ? err : collector.early_error;
 }

@@ -1,4 +1,4 @@
-/* What native memory sampling has told, on its way into the recording, and to the log in words. */
+/* Writes native memory samples to the recording, and growth of the heap to the log. */
 #include "engine/collect/mem_events.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "engine/memory/mem.h"
 #include "engine/symbols/frame_names.h"
 
-/* Stacks named in the log when memory grows, and frames of each. */
+/* Number of stacks in the log when memory grows, and frames of each. */
 #define HEAVIEST   5
 #define LOG_FRAMES 12
 
@@ -87,7 +87,7 @@ static void heaviest_log(struct symbols *symbols, const struct heavy *h)
 		is_return[i] = i > 0;
 	if (frame_names(symbols, h->pcs, is_return, h->depth, names))
 		memset(names, 0, sizeof(names));
-	/* A long line ends early: names of C++ can be endless. */
+	/* A long line is cut: C++ names have no limit. */
 	for (size_t i = 0; i < h->depth && !full; i++) {
 		full = buf_printf(&line, "%s%.120s", i ? " < " : "",
 				  names[i].method_name ? names[i].method_name : "[unknown]");
@@ -101,18 +101,26 @@ static void heaviest_log(struct symbols *symbols, const struct heavy *h)
 	buf_free(&line);
 }
 
-void mem_events_chunk(struct jfr_writer *jfr, struct symbols *symbols, uint64_t ticks,
-		      uint64_t *missed)
+/* The increase of COUNTER since BEFORE; the counter restarts with the sampling. */
+static uint64_t counter_increase(uint64_t *before, uint64_t counter)
 {
-	static uint64_t before;
+	uint64_t more = counter - (counter >= *before ? *before : 0);
+
+	*before = counter;
+	return more;
+}
+
+void mem_events_chunk(struct jfr_writer *jfr, struct symbols *symbols, uint64_t ticks,
+		      struct jfr_losses *losses)
+{
+	static uint64_t missed_before, stacks_before;
 	struct chunk chunk = { .jfr = jfr, .ticks = ticks };
 	struct mem_summary summary;
-	uint64_t now;
 
+	jfr_use_stack_reserve(jfr);
 	mem_collect(write_retained, &chunk, &summary);
-	now = summary.evicted + summary.lost;
-	*missed += now - (now >= before ? before : 0); /* less after another start */
-	before = now;
+	losses->table_evictions += counter_increase(&missed_before, summary.evicted + summary.lost);
+	losses->retained_stacks += counter_increase(&stacks_before, summary.lost_stacks);
 	if (!summary.grown)
 		return;
 	log_warn("NATIVE_MEM_GROWTH: %llu bytes are retained now, in %llu allocations; most by:",

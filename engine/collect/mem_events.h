@@ -1,5 +1,5 @@
-/* What native memory sampling has told, on its way into the recording, and to the log in words. Agent
- * thread only. */
+/* Writes native memory samples to the recording, and growth of the heap to the log. Agent thread
+ * only. */
 #ifndef ENGINE_COLLECT_MEM_EVENTS_H
 #define ENGINE_COLLECT_MEM_EVENTS_H
 
@@ -9,14 +9,15 @@
 #include "engine/sample/ring.h"
 #include "engine/symbols/symbols.h"
 
-/* Samples of kind SAMPLE_MALLOC and SAMPLE_FREE, as engine/memory/mem_record.h has them. */
+/* Write a sample of kind SAMPLE_MALLOC or SAMPLE_FREE; engine/memory/mem_record.h documents them. */
 void mem_events_malloc(struct jfr_writer *jfr, const struct sample *sample);
 void mem_events_free(struct jfr_writer *jfr, const struct sample *sample);
 
-/* At the end of a chunk: write what is retained by every stack, and where it has grown by its
- * share say so, with the stacks that hold most. Nothing without mem_record_start(). Adds to
- * *MISSED the allocations that were sampled since the last time and are not known any more. */
+/* At the end of a report's last chunk: write the retained memory of every stack. If it has grown by
+ * the configured share, log the growth with the stacks that retain most. Does nothing without
+ * mem_record_start(). Adds to LOSSES what the sampler's tables have lost since the last call:
+ * allocations (table_evictions) and stacks (retained_stacks). */
 void mem_events_chunk(struct jfr_writer *jfr, struct symbols *symbols, uint64_t ticks,
-		      uint64_t *missed);
+		      struct jfr_losses *losses);
 
 #endif

@@ -1,9 +1,9 @@
-/* The wall clock: every thread is counted once an interval, and a sleeping one is not woken for
- * it twice.
+/* Wall-clock sampling: counts every thread once per interval, and interrupts a sleeping thread only
+ * once.
  *
- * A thread that used no CPU time since its last sample still is where it was. So a sleeper is
- * interrupted once, and from then on only counted; what was counted becomes one event with a
- * number of samples, when it moves or when the chunk ends. */
+ * A thread that has used no CPU time since its last sample is still in the same place. So a
+ * sleeping thread is interrupted once, and then only counted. When it moves, or when the chunk
+ * ends, the counted samples become one event with their number. */
 #include "engine/collect/wall.h"
 
 #include <stdio.h>
@@ -17,15 +17,14 @@
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 
-/* A sleeper that we interrupted spends some CPU time on its way back to sleep, which is not a
- * life sign. Looked at once after each sample; from then on every nanosecond counts. */
+/* CPU time that an interrupted thread may use to go back to sleep. It is allowed at the first check
+ * after each sample; later checks count every nanosecond as a move. */
 #define BACK_TO_SLEEP_NS 50000u
 
-/* Visits that fall due close together are made in one round; between rounds lies at least a
- * twentieth of the interval. */
-#define ROUNDS_MAX    20
-#define ROUND_MIN_NS  1000000u
-#define SPREAD_MAX_NS 10000000u
+/* Visits that are due close together are made in one round. Rounds are at least a twentieth of the
+ * interval apart. */
+#define ROUNDS_MAX   20
+#define ROUND_MIN_NS 1000000u
 
 #define SLOTS_MIN 64
 
@@ -63,7 +62,7 @@ void wall_start(uint64_t interval_ns)
 static void wall_state_clear(struct thread_wall *w)
 {
 	free(w->pcs);
-	*w = (struct thread_wall){ .told = w->told };
+	*w = (struct thread_wall){ 0 };
 }
 
 void wall_stop(void)
@@ -76,7 +75,7 @@ void wall_stop(void)
 	wall.room = 0;
 }
 
-static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
+static void wall_count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
 {
 	if (!w->samples)
 		w->first = ticks;
@@ -84,16 +83,24 @@ static void count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
 	w->last = ticks;
 }
 
-/* The thread shall see that it was sampled: it sleeps, but perhaps inside a turn of an event loop. */
+/* Also update the thread's own sample counter: it may sleep within an iteration of an event
+ * loop. */
 static void wall_count_sleeper(struct thread *t, struct thread_wall *w, uint32_t samples)
 {
 	uint64_t ticks = clock_ticks();
 
-	count(w, samples, ticks);
+	wall_count(w, samples, ticks);
 	threads_counted(t, ticks);
 }
 
-static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
+/* True while the thread has not taken the requested signal, so it is still where it was. A sample may also be lost after
+ * the signal, for example when the ring is full. */
+static bool wall_is_asked(const struct thread *t, const struct thread_wall *w)
+{
+	return w->asked && thread_clock_is_under_way(&t->clock);
+}
+
+static bool wall_is_asleep(struct thread_wall *w, uint64_t cpu_ns)
 {
 	bool asleep = w->settled ? cpu_ns == w->cpu_ns : cpu_ns - w->cpu_ns <= BACK_TO_SLEEP_NS;
 
@@ -104,38 +111,35 @@ static bool still_asleep(struct thread_wall *w, uint64_t cpu_ns)
 	return asleep;
 }
 
-/* Over how long the samples of a round are spread: longer than a tick of the scheduler, where the
- * interval has room for that. */
-static uint64_t wall_visit_thread(void)
+/* Count T at its known place, or request a sample for this number of VISITS. */
+static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t visits)
 {
-	return wall.interval_ns / 4 < SPREAD_MAX_NS ? wall.interval_ns / 4 : SPREAD_MAX_NS;
+	if (w->known && (wall_is_asked(t, w) || wall_is_asleep(w, thread_clock_cpu(&t->clock)))) {
+		wall_count_sleeper(t, w, visits);
+	} else {
+		w->owed += visits;
+		w->asked = thread_clock_interrupt(&t->clock);
+	}
 }
 
 struct visit {
 	uint64_t now_ns, earliest_ns;
 };
 
-static void visit(void *context, struct thread *t)
+static void wall_visit_one(void *context, struct thread *t)
 {
 	struct thread_wall *w = wall_state(t);
 	struct visit *v = context;
-	uint64_t cpu_ns, times;
+	uint64_t times;
 
 	if (!w || atomic_load(&t->ended))
 		return;
-	if (!w->due_ns) /* anywhere in the interval, so that short lives count rightly */
+	if (!w->due_ns) /* random, so that short-lived threads are counted in proportion */
 		w->due_ns = v->now_ns + random_below(wall.interval_ns);
 	if (w->due_ns <= v->now_ns) {
 		times = 1 + (v->now_ns - w->due_ns) / wall.interval_ns;
 		w->due_ns += times * wall.interval_ns;
-		cpu_ns = thread_clock_cpu(&t->clock);
-		if (w->known && (w->asked || still_asleep(w, cpu_ns))) {
-			/* Asked in vain: it cannot take the signal, so it is still there. */
-			wall_count_sleeper(t, w, (uint32_t)times);
-		} else {
-			w->owed += (uint32_t)times;
-			w->asked = thread_clock_interrupt(&t->clock, wall_visit_thread());
-		}
+		wall_visit_thread(t, w, (uint32_t)times);
 	}
 	if (w->due_ns < v->earliest_ns)
 		v->earliest_ns = w->due_ns;
@@ -146,14 +150,8 @@ static void wall_visit_one_now(void *context, struct thread *t)
 	struct thread_wall *w = wall_state(t);
 
 	(void)context;
-	if (!w || atomic_load(&t->ended))
-		return;
-	if (w->known && (w->asked || still_asleep(w, thread_clock_cpu(&t->clock)))) {
-		wall_count_sleeper(t, w, 1);
-	} else {
-		w->owed++;
-		w->asked = thread_clock_interrupt(&t->clock, wall_visit_thread());
-	}
+	if (w && !atomic_load(&t->ended))
+		wall_visit_thread(t, w, 1);
 }
 
 void wall_visit_all(void)
@@ -161,12 +159,13 @@ void wall_visit_all(void)
 	threads_each(wall_visit_one_now, NULL);
 }
 
-/* So few are looked at one by one: a thread of another profiler's, as those of async-profiler, takes no signal. */
+/* Up to so many threads are checked one by one: a thread of another profiler, such as
+ * async-profiler's, blocks the signal. */
 #define PENDING_FEW 16
 
 struct asked {
 	unsigned count;
-	uint64_t without; /* who blocks one of these */
+	uint64_t without; /* signal mask: threads that block one of these are not counted */
 };
 
 static uint64_t blocked_signals(pid_t tid)
@@ -185,7 +184,7 @@ static void wall_add_pending(void *context, struct thread *t)
 	const struct thread_wall *w = wall_state(t);
 	struct asked *asked = context;
 
-	if (w && w->asked && !atomic_load(&t->ended) &&
+	if (w && wall_is_asked(t, w) && !atomic_load(&t->ended) &&
 	    !(asked->without && blocked_signals(atomic_load(&t->tid)) & asked->without))
 		asked->count++;
 }
@@ -211,10 +210,10 @@ uint64_t wall_visit(uint64_t now_ns)
 		return UINT64_MAX;
 	if (now_ns < wall.next_ns)
 		return wall.next_ns;
-	threads_each(visit, &v);
+	threads_each(wall_visit_one, &v);
 	if (round < ROUND_MIN_NS)
 		round = ROUND_MIN_NS;
-	/* No thread at all: look again in an interval. */
+	/* No threads: check again after one interval. */
 	if (v.earliest_ns == UINT64_MAX)
 		v.earliest_ns = now_ns + wall.interval_ns;
 	wall.next_ns = v.earliest_ns < now_ns + round ? now_ns + round : v.earliest_ns;
@@ -245,7 +244,7 @@ static void wall_store_stack(struct thread_wall *w, const struct sample *sample)
 	size_t bytes = (sample->count + sample->context) * sizeof(*sample->pcs);
 	uintptr_t *pcs = realloc(w->pcs, bytes ? bytes : 1);
 
-	w->known = false; /* without memory it is interrupted again, no worse */
+	w->known = false; /* when out of memory, the thread is just interrupted again */
 	if (!pcs)
 		return;
 	memcpy(pcs, sample->pcs, bytes);
@@ -262,19 +261,20 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	struct thread_wall *w = wall_state(t);
 	uint32_t samples = 1, stack;
 
-	/* Its thread may have ended, and the slot be another's. */
+	/* The thread may have ended, and its slot may belong to another thread. */
 	if (w && atomic_load(&t->tid) == sample->tid) {
 		wall_write_event(jfr, t);
-		samples = w->owed ? w->owed : 1;
+		samples =
+			w->owed; /* 0: this sample was still in the ring when another one was requested */
 		w->owed = 0;
 		w->asked = w->known = w->settled = false;
 		w->cpu_ns = sample->args[1];
 		if (sample->state == JFR_STATE_SLEEPING)
 			wall_store_stack(w, sample);
-		if (w->known) {
-			count(w, samples, sample->ticks);
+		if (w->known && samples)
+			wall_count(w, samples, sample->ticks);
+		if (w->known || !samples)
 			return;
-		}
 	}
 	stack = program_stack(jfr, sample->pcs, sample->count, sample->truncated);
 	jfr_use_context(jfr, sample_context_id(jfr, sample_context(sample)));
@@ -289,48 +289,6 @@ static void wall_flush_one(void *context, struct thread *t)
 void wall_flush(struct jfr_writer *jfr)
 {
 	threads_each(wall_flush_one, jfr);
-}
-
-struct broadcasters {
-	struct jfr_writer *jfr;
-	void (*each)(void *context, const struct wall_pending *pending);
-	void *context;
-};
-
-static void tell(void *context, struct thread *t)
-{
-	struct thread_wall *w = wall_state(t);
-	struct broadcasters *broadcasters = context;
-	struct wall_pending pending;
-
-	if (!w || !w->known || !w->samples || w->samples == w->told)
-		return;
-	pending = (struct wall_pending){ .slot = t->index,
-					 .tid = atomic_load(&t->tid),
-					 .samples = w->samples,
-					 .first = w->first,
-					 .last = w->last };
-	pending.stack = jfr_stack(broadcasters->jfr, w->pcs, w->depth, w->truncated);
-	pending.context = sample_context_id(broadcasters->jfr, wall_context(w));
-	w->told = w->samples;
-	broadcasters->each(broadcasters->context, &pending);
-}
-
-void wall_pending(struct jfr_writer *jfr, bool anew,
-		  void (*each)(void *context, const struct wall_pending *pending), void *context)
-{
-	struct broadcasters broadcasters = { jfr, each, context };
-
-	for (size_t i = 0; i < wall.room; i++) {
-		struct thread_wall *w = &wall.threads[i];
-
-		if (!w->told || (!anew && w->samples))
-			continue;
-		w->told = 0;
-		if (!anew)
-			each(context, &(struct wall_pending){ .slot = i });
-	}
-	threads_each(tell, &broadcasters);
 }
 
 void wall_keep_frames(void)

@@ -1,36 +1,23 @@
-/* Where a thread has a variable of a module's.
+/* Finds the address of a module's thread-local variable in each thread.
  *
- * The program's own variables lie beside the thread pointer, where its linker has put them. Of other modules
- * their relocations tell: each way to get at a thread-local variable has one, and what the loader wrote there is
- * an offset from the thread pointer, or the number of a module, whose block each thread finds by a vector. */
+ * The executable's own variables are next to the thread pointer, at offsets that the linker has
+ * set. For other modules the relocations contain the address: each way to access a thread-local
+ * variable needs one. The loader has replaced it with an offset from the thread pointer, or with a
+ * module number. Each thread has a vector that maps the number to the module's block. */
 #include "engine/context/context_place.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "arch/thread_pointer.h"
+#include "arch/arch.h"
 #include "engine/reading/process_memory.h"
 
 #define DYNAMIC_MAX 256
 #define RELAS_MAX   (1u << 24)
 #define RELAS_READ  64
 
-#if defined(__x86_64__)
-#define R_MODULE              R_X86_64_DTPMOD64
-#define ARCH_R_TLS_OFFSET     R_X86_64_TPOFF64
-#define ARCH_R_TLS_DESCRIPTOR R_X86_64_TLSDESC
-#define GLIBC_VECTOR          8
-#define MUSL_VECTOR           8
-#else
-/* By number, as C libraries' headers do not call them alike. */
-#define R_MODULE              1028 /* R_AARCH64_TLS_DTPMOD */
-#define ARCH_R_TLS_OFFSET     1030 /* R_AARCH64_TLS_TPREL */
-#define ARCH_R_TLS_DESCRIPTOR 1031 /* R_AARCH64_TLSDESC */
-#define GLIBC_VECTOR          0
-#define MUSL_VECTOR           (-8)
-#endif
-
-/* A descriptor's argument is an offset where it is less than this: nothing else is mapped so low. */
+/* A descriptor's argument below this is an offset, because nothing is mapped at such low
+ * addresses. */
 #define STATIC_MAX (1 << 16)
 
 struct search {
@@ -43,7 +30,7 @@ struct search {
 	struct context_place *place;
 };
 
-/* The loader writes real addresses over link addresses, but not everywhere. */
+/* The loader replaces link addresses with real ones, but not everywhere. */
 static uintptr_t place_real_address(const struct search *s, uint64_t value)
 {
 	return value >= s->bias ? (uintptr_t)value : s->bias + (uintptr_t)value;
@@ -74,7 +61,7 @@ static int read_dynamic(struct search *s)
 			s->relas_size[1] = entry.d_un.d_val;
 		else if (entry.d_tag == DT_SYMTAB)
 			s->symbols = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_DEBUG) /* programs alone have it */
+		else if (entry.d_tag == DT_DEBUG) /* only executables have it */
 			s->is_program = true;
 	}
 	return 0;
@@ -85,7 +72,7 @@ static void place_set_module(struct search *s, uint64_t module, uint64_t offset)
 	*s->place = (struct context_place){
 		.module = (size_t)module,
 		.offset = (intptr_t)offset,
-		.vector_at = s->musl ? MUSL_VECTOR : GLIBC_VECTOR,
+		.vector_at = s->musl ? ARCH_DTV_MUSL : ARCH_DTV_GLIBC,
 		.entry_bytes = s->musl ? 8 : 16,
 		.count_at = s->musl ? 0 : -16,
 	};
@@ -99,7 +86,8 @@ static int place_set_offset(struct search *s, uint64_t offset)
 	return place > -CONTEXT_OFFSET_MAX && place < CONTEXT_OFFSET_MAX ? 0 : -EBADMSG;
 }
 
-/* Whether it is of the variable: by its name, or of the module's block, from which it has its own offset. */
+/* True if the relocation is for the variable: by its symbol, or for the module's block, in which
+ * the variable has its own offset. */
 static bool rela_is_for_symbol(const struct search *s, const Elf64_Rela *rela)
 {
 	uint64_t number = ELF64_R_SYM(rela->r_info);
@@ -112,8 +100,8 @@ static bool rela_is_for_symbol(const struct search *s, const Elf64_Rela *rela)
 	       !memcmp(&symbol, s->symbol, sizeof(symbol));
 }
 
-/* The second word of a descriptor is the offset, or leads to a module's number and an offset there. Until the
- * first use it may lead to the relocation itself. */
+/* Read a descriptor. Its second word is the offset, or the address of a module number and an offset
+ * in that module. Until the first use it may be the address of the relocation itself. */
 static int place_read_descriptor(struct search *s, const uint64_t words[2], uint64_t rest)
 {
 	uint64_t indirect[2];
@@ -131,7 +119,7 @@ static int place_read_descriptor(struct search *s, const uint64_t words[2], uint
 	return 0;
 }
 
-/* -ENOENT where it is of something else. */
+/* Returns -ENOENT for another symbol's relocation. */
 static int place_read_rela(struct search *s, const Elf64_Rela *rela)
 {
 	uint32_t type = (uint32_t)ELF64_R_TYPE(rela->r_info);
@@ -139,14 +127,15 @@ static int place_read_rela(struct search *s, const Elf64_Rela *rela)
 	uint64_t words[2], rest;
 	int err;
 
-	if ((type != R_MODULE && type != ARCH_R_TLS_OFFSET && type != ARCH_R_TLS_DESCRIPTOR) ||
+	if ((type != ARCH_R_TLS_MODULE && type != ARCH_R_TLS_OFFSET &&
+	     type != ARCH_R_TLS_DESCRIPTOR) ||
 	    !rela_is_for_symbol(s, rela))
 		return -ENOENT;
 	err = process_memory_read(s->bias + (uintptr_t)rela->r_offset, words,
 				  type == ARCH_R_TLS_OFFSET ? sizeof(words[0]) : sizeof(words));
 	if (err)
 		return err;
-	/* What it is of, without a name, is where the addend says. */
+	/* Without a symbol, the addend gives the address in the block. */
 	rest = named ? 0 - (uint64_t)rela->r_addend
 		     : s->symbol->st_value - (uint64_t)rela->r_addend;
 	if (type == ARCH_R_TLS_OFFSET) {

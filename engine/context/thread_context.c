@@ -1,4 +1,4 @@
-/* What the calling thread is working on. */
+/* Context of the calling thread for its samples. */
 #include "engine/context/thread_context.h"
 
 #include <errno.h>
@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "arch/thread_pointer.h"
+#include "arch/arch.h"
 #include "engine/reading/memory_reader.h"
 
-/* A handler may be reading a place that is replaced: each stays as it is, and there are few. */
+/* Handlers may be reading a replaced place, so places are never changed or freed; there are few. */
 #define KEPT_MAX 16
 
 static struct {
 	const struct context_place *_Atomic places[CONTEXT_PLACES_MAX]; /* up to the first NULL */
-	size_t count;                                                   /* of those that are kept */
-} all;
+	size_t count; /* number of stored places */
+} context_places;
 
 static struct context_place kept[KEPT_MAX];
 
@@ -23,19 +23,20 @@ static const struct context_place *places_store(const struct context_place *plac
 {
 	size_t i = 0;
 
-	while (i < all.count && memcmp(&kept[i], place, sizeof(*place)))
+	while (i < context_places.count && memcmp(&kept[i], place, sizeof(*place)))
 		i++;
 	if (i == KEPT_MAX)
 		return NULL;
-	if (i == all.count)
-		memcpy(&kept[all.count++], place, sizeof(*place));
+	if (i == context_places.count)
+		memcpy(&kept[context_places.count++], place, sizeof(*place));
 	return &kept[i];
 }
 
 void thread_context_places(const struct context_place *places, size_t count)
 {
 	for (size_t i = 0; i < CONTEXT_PLACES_MAX; i++)
-		atomic_store(&all.places[i], i < count ? places_store(&places[i]) : NULL);
+		atomic_store(&context_places.places[i],
+			     i < count ? places_store(&places[i]) : NULL);
 }
 
 static bool read_word(uintptr_t address, uintptr_t *word)
@@ -43,7 +44,8 @@ static bool read_word(uintptr_t address, uintptr_t *word)
 	return memory_copy(word, address, sizeof(*word));
 }
 
-/* The calling thread's variable of PLACE. What is beside the thread pointer is there as our own variables are. */
+/* The calling thread's variable of PLACE. Memory next to the thread pointer is always mapped, like
+ * the agent's own variables. */
 static uintptr_t place_read_variable(const struct context_place *place)
 {
 	uintptr_t self = thread_pointer(), vector, count, block, value;
@@ -55,7 +57,7 @@ static uintptr_t place_read_variable(const struct context_place *place)
 	    place->module > count ||
 	    !read_word(vector + place->module * (size_t)place->entry_bytes, &block))
 		return 0;
-	/* All ones: the thread has not touched it yet. */
+	/* All ones: the thread has not used the block yet. */
 	if (!block || block == UINTPTR_MAX || !read_word(block + (uintptr_t)place->offset, &value))
 		return 0;
 	return value;
@@ -92,7 +94,7 @@ static bool context_find_record(struct thread_context *context)
 	uintptr_t record;
 
 	for (size_t i = 0; i < CONTEXT_PLACES_MAX; i++) {
-		place = atomic_load_explicit(&all.places[i], memory_order_acquire);
+		place = atomic_load_explicit(&context_places.places[i], memory_order_acquire);
 		if (!place)
 			break;
 		record = place_read_variable(place);
@@ -104,7 +106,7 @@ static bool context_find_record(struct thread_context *context)
 
 size_t thread_context_read(struct thread_context *context)
 {
-	bool published = atomic_load_explicit(&all.places[0], memory_order_relaxed);
+	bool published = atomic_load_explicit(&context_places.places[0], memory_order_relaxed);
 	size_t bytes;
 
 	context->labels = thread_labels(&context->labels_size);

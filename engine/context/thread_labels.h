@@ -1,27 +1,30 @@
-/* What threads are labelled with by the program, through the C interface. */
+/* Labels that the program sets for its threads, through the C interface. */
 #ifndef ENGINE_CONTEXT_THREAD_LABELS_H
 #define ENGINE_CONTEXT_THREAD_LABELS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* Of all that a thread has, with a NUL behind each key and value. */
+/* Maximum size of a thread's labels, with a NUL after each key and value. */
 #define THREAD_LABELS_MAX 512
 
-/* Label the calling thread: KEY has VALUE from now on; NULL or "": it has none any more. Returns 0, or
- * -EINVAL for a KEY that is empty, or longer than 128 bytes, or has a '=' or a control character; -ENOSPC when all
- * labels of the thread would take more than THREAD_LABELS_MAX bytes, or too many threads have some;
- * -ENOMEM. Not for signal context. */
+/* Set label KEY of the calling thread to VALUE; NULL or "" removes the label. Not for signal
+ * context. Returns 0, or:
+ *
+ * * -EINVAL: KEY is empty, longer than 128 bytes, or has a '=' or a control character
+ * * -ENOSPC: all labels of the thread would exceed THREAD_LABELS_MAX bytes, or too many threads
+ *   have labels
+ * * -ENOMEM */
 int thread_labels_set(const char *key, const char *value);
 
-/* Those of the calling thread: "key", NUL, "value", NUL and so on; *SIZE bytes. Async-signal-safe; valid until the
- * thread labels itself again. */
+/* The labels of the calling thread: "key", NUL, "value", NUL and so on; *SIZE bytes.
+ * Async-signal-safe; valid until the thread changes its labels. */
 const char *thread_labels(uint16_t *size);
 
-/* The calling thread ends. */
+/* Release the labels of the calling thread, which ends. */
 void thread_labels_end(void);
 
-/* In a forked child, which goes on with what the thread that forked was doing: that keeps its labels. */
+/* In a forked child: keep only the labels of the calling thread, which continues the work of the
+ * thread that forked. */
 void thread_labels_after_fork(void);
 
 #endif

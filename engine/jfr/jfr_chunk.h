@@ -1,4 +1,5 @@
-/* What the encoder's two halves share: the life of a chunk, and the events in it. */
+/* State of a chunk that is being written, shared by the two halves of the encoder: chunks, and
+ * events. */
 #ifndef ENGINE_JFR_JFR_CHUNK_H
 #define ENGINE_JFR_JFR_CHUNK_H
 
@@ -13,19 +14,20 @@ struct jfr_writer {
 	struct buf metadata; /* the same in every chunk */
 	struct jfr_interned interned;
 
-	bool open; /* a chunk is */
+	bool open; /* a chunk is open */
 	off_t base, chunk_start;
 	uint64_t start_ns, start_ticks;
-	uint64_t ticks_per_second; /* as measured last */
-	unsigned coarse;           /* times in the file count 2^this ticks; 0: they are ticks */
-	bool timed_by_others;      /* headers tell no duration */
-	uint64_t dropped;          /* events of this chunk */
-	uint32_t context;          /* of the samples that come next; 0: none */
+	uint64_t ticks_per_second; /* the last measured rate */
+	bool calibrated;           /* the rate is not measured again */
+	unsigned coarse; /* times in the file are in units of 2^this ticks; 0: they are ticks */
+	bool timed_by_others; /* headers have a duration of 0 */
+	uint64_t dropped;     /* dropped events of this chunk */
+	uint32_t context;     /* context of the next samples; 0: none */
 
 	struct jfr_out out;
 };
 
-/* A point in time as the file has it. */
+/* Convert TICKS to a time in the file. */
 static inline uint64_t jfr_file_time(const struct jfr_writer *w, uint64_t ticks)
 {
 	if (!w->coarse)
@@ -33,7 +35,7 @@ static inline uint64_t jfr_file_time(const struct jfr_writer *w, uint64_t ticks)
 	return (uint64_t)((int64_t)(ticks - w->start_ticks) >> w->coarse);
 }
 
-/* Write jdk.ActiveRecording, which tells readers what program made the chunk. */
+/* Write jdk.ActiveRecording, which identifies the program that wrote the chunk. */
 void jfr_active_recording(struct jfr_writer *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* The encoder's events, each the fields of its type (jfr_types.c) in order. */
+/* The encoder's events: each writes the fields of its type (jfr_types.c) in order. */
 #include <string.h>
 
 #include "core/asprof.h"
@@ -6,8 +6,8 @@
 #include "engine/jfr/jfr_encode.h"
 #include "engine/jfr/jfr_write.h"
 
-/* An event of numbers alone, eleven at most of nine bytes, has its length in one byte; one with
- * strings has it padded. */
+/* An event of numbers only has at most eleven numbers of nine bytes, and a length of one byte. An
+ * event with strings has a padded length. */
 #define NUMBERS_MAX (11 * JFR_VARINT_MAX)
 #define STRING_HEAD (1 + JFR_VARINT_MAX)
 
@@ -62,8 +62,8 @@ static void event_put_thread(struct jfr_writer *w, struct event *e, pid_t tid)
 	event_put(e, (uint32_t)tid);
 }
 
-/* Put the two fields that make what follows harmless to async-profiler's reader, see
- * jfr_types.c. Returns where the length goes. */
+/* Write the two fields that make async-profiler's reader skip the following ones, see jfr_types.c.
+ * Returns the position of the length. */
 static uint8_t *event_begin_extra(struct event *e)
 {
 	uint8_t *length = e->p++;
@@ -186,6 +186,7 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	event_put(&e, losses->late);
 	event_put(&e, losses->stalls);
 	event_put(&e, w->interned.contexts.full);
+	event_put(&e, losses->retained_stacks);
 	event_end_numbers(w, &e);
 }
 
@@ -230,7 +231,7 @@ void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 
 static float ratio(float value)
 {
-	return value > 0 ? value < 1 ? value : 1 : 0; /* 0 for what is no number, too */
+	return value > 0 ? value < 1 ? value : 1 : 0; /* NaN becomes 0 */
 }
 
 void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system, float machine)
@@ -245,7 +246,7 @@ void jfr_cpu_load(struct jfr_writer *w, uint64_t ticks, float user, float system
 	event_end_numbers(w, &e);
 }
 
-/* Begin an event with STRINGS among its fields, LENGTH bytes of them at most. */
+/* Begin an event with STRINGS string fields, with LENGTH bytes in total at most. */
 static bool event_begin_strings(struct jfr_writer *w, struct event *e, enum jfr_type_id type,
 				uint64_t ticks, size_t strings, size_t length)
 {
@@ -285,12 +286,12 @@ void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t ty
 		return;
 	event_put_thread(w, &e, tid);
 	event_put(&e, type);
-	/* Raw bytes as a Latin-1 string: that is what readers of user events expect. */
+	/* Raw bytes as a Latin-1 string, as readers of user events expect. */
 	e.p = jfr_put_bytes(e.p, JFR_STRING_LATIN1, data, length);
 	event_end_strings(w, &e);
 }
 
-/* What a setting is a setting of; those not named here are the recording's. */
+/* The event type that a setting belongs to; other settings belong to the recording. */
 static const struct {
 	const char *key;
 	enum jfr_type_id type;
@@ -373,17 +374,6 @@ void jfr_cpu_information(struct jfr_writer *w, uint64_t ticks, const char *cpu,
 	event_end_strings(w, &e);
 }
 
-void jfr_log(struct jfr_writer *w, uint64_t ticks, enum jfr_log_level level, const char *message)
-{
-	struct event e;
-
-	if (!event_begin_strings(w, &e, JFR_T_LOG, ticks, 1, string_length(message)))
-		return;
-	event_put(&e, level);
-	event_put_string(&e, message);
-	event_end_strings(w, &e);
-}
-
 void jfr_active_recording(struct jfr_writer *w)
 {
 	static const char name[] = "asprof-agent " ASPROF_AGENT_VERSION;
@@ -399,6 +389,6 @@ void jfr_active_recording(struct jfr_writer *w)
 	event_put(&e, INT64_MAX); /* age, unbounded */
 	event_put(&e, 0);         /* size, unbounded */
 	event_put(&e, w->start_ns / 1000000);
-	event_put(&e, INT64_MAX); /* duration: until told to stop */
+	event_put(&e, INT64_MAX); /* duration: until stopped */
 	event_end_strings(w, &e);
 }

@@ -1,5 +1,5 @@
-/* What events refer to, collected while the chunk is open and written as its constant pools.
- * An empty pool is left out, as the readers of the JDK refuse it. */
+/* Constants that events refer to, written as the chunk's constant pools. Empty pools are omitted,
+ * because the JDK's readers reject them. */
 #include "engine/jfr/jfr_interned.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@ struct pool_writer {
 	const struct jfr_interned *interned;
 	struct jfr_names names;
 	struct jfr_out *out;
-	uint8_t frame_types[JFR_FRAME_C1 + 1]; /* which of them each number is */
-	/* Ids of the rows numbered 0. */
+	uint8_t frame_types[JFR_FRAME_C1 + 1]; /* the frame type of each number */
+	/* Ids of the first rows. */
 	uint32_t method_id, class_id, symbol_id;
 };
 
-/* Numbers that types of ours share with others have the name of the one that was met. */
+/* A number that several frame types share gets the name of the one that occurs. */
 static void find_frame_types(struct pool_writer *w)
 {
 	enum jfr_frame_type type;
@@ -40,7 +40,7 @@ static void find_frame_types(struct pool_writer *w)
 	}
 }
 
-/* The key of ROW where it is a constant of TYPE that we write; UINT32_MAX where not. */
+/* The key of ROW if it is a constant of TYPE in this chunk; otherwise UINT32_MAX. */
 static uint32_t constant_key(const struct pool_writer *w, const struct jfr_constant_row *row,
 			     enum jfr_type_id type)
 {
@@ -98,7 +98,7 @@ static void write_threads(const struct pool_writer *w)
 		jfr_out_varint(w->out, (uint32_t)row->tid);
 		jfr_out_string(w->out, row->name[0] ? row->name : unnamed);
 		jfr_out_varint(w->out, (uint32_t)row->tid);
-		jfr_out_string(w->out, NULL); /* Java's name and id: it is no Java thread */
+		jfr_out_string(w->out, NULL); /* Java's name and id: this is not a Java thread */
 		jfr_out_varint(w->out, 0);
 	}
 }
@@ -111,7 +111,7 @@ static void write_frame(const struct pool_writer *w, uint32_t frame)
 		return;
 	p = jfr_put_varint(p, w->method_id + w->names.methods_of[frame]);
 	p = jfr_put_varint(p, w->names.frames[frame].line);
-	/* What native code has for a bytecode index: with it, a debug file tells the line. */
+	/* Instead of a bytecode index; a debug file maps it to a line. */
 	p = jfr_put_varint(p, w->names.frames[frame].address);
 	p = jfr_put_varint(p, jfr_frame_type_key((enum jfr_frame_type)w->names.frames[frame].type));
 	jfr_out_commit(w->out, p);
@@ -225,35 +225,43 @@ static uint32_t context_count(const struct pool_writer *w)
 	return w->interned->contexts.count;
 }
 
-/* In hexadecimal; null where all of it is 0. */
-static void write_id(const struct pool_writer *w, const uint8_t *id, size_t size)
+/* Write "KEY=ID" as a line, in hexadecimal; nothing if ID is 0. Returns the end. */
+static char *write_id_line(char *at, const char *key, const uint8_t *id, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";
-	char text[2 * JFR_TRACE_ID + 1];
+	char *begin = at;
 	uint8_t any = 0;
 
+	at = stpcpy(at, key);
+	*at++ = '=';
 	for (size_t i = 0; i < size; i++) {
-		text[2 * i] = digits[id[i] >> 4];
-		text[2 * i + 1] = digits[id[i] & 15];
+		*at++ = digits[id[i] >> 4];
+		*at++ = digits[id[i] & 15];
 		any |= id[i];
 	}
-	text[2 * size] = '\0';
-	jfr_out_string(w->out, any ? text : NULL);
+	*at++ = '\n';
+	return any ? at : begin;
 }
 
 static void write_contexts(const struct pool_writer *w)
 {
+	/* Longer texts are cut at a character boundary when they are written. */
+	char text[JFR_STRING_MAX + 8], *at;
+
 	for (uint32_t id = 1; id <= w->interned->contexts.count; id++) {
 		struct jfr_context context = jfr_contexts_get(&w->interned->contexts, id);
 
+		at = write_id_line(text, "trace_id", context.trace_id, JFR_TRACE_ID);
+		at = write_id_line(at, "span_id", context.span_id, JFR_SPAN_ID);
+		snprintf(at, sizeof(text) - (size_t)(at - text), "%s",
+			 context.length ? context.labels : "");
 		jfr_out_varint(w->out, id);
-		write_id(w, context.trace_id, JFR_TRACE_ID);
-		write_id(w, context.span_id, JFR_SPAN_ID);
-		jfr_out_string(w->out, context.length ? context.labels : NULL);
+		jfr_out_string(w->out, text);
 	}
 }
 
-/* The pools in the order of writing. Those without functions come from jfr_constants. */
+/* The pools in the order in which they are written. Pools without functions come from
+ * jfr_constants. */
 static const struct {
 	enum jfr_type_id type;
 	uint32_t (*count)(const struct pool_writer *w);
@@ -268,7 +276,6 @@ static const struct {
 	{ JFR_T_SYMBOL, symbol_count, write_symbols },
 	{ JFR_T_USER_EVENT_TYPE, user_type_count, write_user_types },
 	{ JFR_T_CONTEXT, context_count, write_contexts },
-	{ JFR_T_LOG_LEVEL, NULL, NULL },
 };
 
 #define POOL_ROWS (sizeof(pool_rows) / sizeof(*pool_rows))
@@ -301,11 +308,11 @@ static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
 	uint8_t size[JFR_PADDED_LENGTH] = { 0 };
 	off_t start = jfr_out_position(w->out), length;
 
-	jfr_out_bytes(w->out, size, sizeof(size)); /* known when all is written */
+	jfr_out_bytes(w->out, size, sizeof(size)); /* patched when everything is written */
 	jfr_out_varint(w->out, JFR_T_CPOOL);
 	jfr_out_varint(w->out, ticks);
 	jfr_out_varint(w->out, 0); /* duration */
-	jfr_out_varint(w->out, 0); /* no checkpoint before this one */
+	jfr_out_varint(w->out, 0); /* no previous checkpoint */
 	jfr_out_varint(w->out, CHECKPOINT_KIND);
 	write_pools(w);
 
@@ -347,7 +354,7 @@ void jfr_interned_reset(struct jfr_interned *interned)
 		interned->next_id = interned->base_id;
 	interned->first_stack_id = interned->next_id;
 	jfr_stacks_reset(&interned->stacks);
-	jfr_threads_reset(&interned->threads);
+	jfr_threads_next_chunk(&interned->threads);
 	jfr_contexts_reset(&interned->contexts);
 }
 

@@ -1,4 +1,4 @@
-/* The threads that a chunk's events mention, and their names. */
+/* Table of the threads that a chunk's events refer to, with their names. */
 #include "engine/jfr/jfr_threads.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "engine/jfr/jfr_encode.h"
 
-/* What is kept for the next chunk. */
+/* Rows that are kept for the next chunk. */
 #define KEPT_ROWS 1024
 
 static uint32_t hash_tid(pid_t tid)
@@ -44,7 +44,7 @@ void jfr_threads_name(struct jfr_threads *t, pid_t tid, const char *name)
 	size_t length = jfr_string_length(name, JFR_THREAD_NAME_MAX - 1);
 
 	if (!row)
-		return; /* counted when an event mentions it */
+		return; /* counted when an event refers to it */
 	memcpy(row->name, name, length);
 	row->name[length] = '\0';
 }
@@ -66,6 +66,14 @@ bool jfr_threads_named(const struct jfr_threads *t, pid_t tid)
 	const struct jfr_thread_row *row = threads_find(t, tid);
 
 	return row && row->name[0];
+}
+
+void jfr_threads_next_chunk(struct jfr_threads *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		t->rows[i].used = false;
+	t->used = 0;
+	t->full = 0;
 }
 
 void jfr_threads_reset(struct jfr_threads *t)

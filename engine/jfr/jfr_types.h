@@ -1,8 +1,8 @@
-/* What a recording of ours holds: types, their fields and fixed constants, as tables. The
- * encoder writes its metadata from them; the reader finds in them what to expect.
+/* Types of the agent's recordings, with their fields and constants, as tables. The encoder writes
+ * its metadata from them; the reader uses them to interpret events.
  *
- * Names, order and numbers are those that async-profiler 4.5 writes, because some readers go by
- * position. Fields that only we have stand at the end of their type. */
+ * Names, order and numbers are those of async-profiler 4.5, because some readers depend on
+ * positions. Fields that only the agent writes are at the end of their type. */
 #ifndef ENGINE_JFR_JFR_TYPES_H
 #define ENGINE_JFR_JFR_TYPES_H
 
@@ -34,11 +34,10 @@ enum jfr_type_id {
 	JFR_T_METHOD,
 	JFR_T_PACKAGE = 30,
 	JFR_T_SYMBOL,
-	JFR_T_LOG_LEVEL = 33,
-	JFR_T_USER_EVENT_TYPE,
-	JFR_T_CONTEXT = 60, /* ours */
+	JFR_T_USER_EVENT_TYPE = 34,
+	JFR_T_CONTEXT = 60, /* only the agent's */
 
-	JFR_T_EVENT = 100, /* from here on up to JFR_T_ANNOTATION a type is a jdk.jfr.Event */
+	JFR_T_EVENT = 100, /* types from here up to JFR_T_ANNOTATION are jdk.jfr.Event */
 	JFR_T_EXECUTION_SAMPLE = 101,
 	JFR_T_CPU_LOAD = 106,
 	JFR_T_ACTIVE_RECORDING,
@@ -46,17 +45,16 @@ enum jfr_type_id {
 	JFR_T_OS_INFORMATION,
 	JFR_T_CPU_INFORMATION,
 	JFR_T_NATIVE_LIBRARY = 113,
-	JFR_T_LOG = 116,
 	JFR_T_WALL_CLOCK_SAMPLE = 119,
 	JFR_T_MALLOC,
 	JFR_T_FREE,
 	JFR_T_USER_EVENT = 124,
-	JFR_T_RETAINED_HEAP = 180, /* ours */
+	JFR_T_RETAINED_HEAP = 180, /* only the agent's */
 	JFR_T_LOSSES,
 	JFR_T_CRASH,
 	JFR_T_STALL,
 
-	JFR_T_ANNOTATION = 200, /* above it a type is a java.lang.annotation.Annotation */
+	JFR_T_ANNOTATION = 200, /* types above it are java.lang.annotation.Annotation */
 	JFR_T_LABEL,
 	JFR_T_CATEGORY,
 	JFR_T_CONTENT_TYPE,
@@ -68,7 +66,7 @@ enum jfr_type_id {
 	JFR_T_PERCENTAGE,
 };
 
-/* How a field's number is to be shown. */
+/* Unit of a field's number. */
 enum jfr_unit {
 	JFR_UNIT_NONE,
 	JFR_UNIT_COUNT, /* unsigned */
@@ -81,10 +79,10 @@ enum jfr_unit {
 	JFR_UNIT_SPAN_MILLIS,
 };
 
-/* What an event tells, whoever wrote it: what we write, and what the reader knows of others' (the
- * JDK's, async-profiler's). */
+/* Kind of an event, from any writer: the agent's own events, and the events of the JDK and of
+ * async-profiler that the reader knows. */
 enum jfr_kind {
-	JFR_OTHER,            /* nothing that the reader looks at */
+	JFR_OTHER,            /* not used by the reader */
 	JFR_EXECUTION_SAMPLE, /* also jdk.NativeMethodSample, jdk.CPUTimeSample */
 	JFR_WALL_SAMPLE,
 	JFR_MALLOC,
@@ -110,19 +108,19 @@ struct jfr_type_row {
 	const char *name;
 	const char *label;                        /* NULL: none */
 	const char *category[JFR_CATEGORIES_MAX]; /* of events */
-	bool simple;                              /* one field, shown in place of the object */
+	bool simple;                              /* one field, displayed instead of the object */
 	enum jfr_kind kind;                       /* of events */
 };
 
-/* How a field lies in its object. */
+/* Storage of a field in its object. */
 enum jfr_place {
 	JFR_INLINE,   /* the value itself */
-	JFR_IN_POOL,  /* its key in the constant pool of its type */
+	JFR_IN_POOL,  /* a key in the constant pool of its type */
 	JFR_IN_ARRAY, /* a count, then that many values */
 };
 
 struct jfr_field_row {
-	enum jfr_type_id owner; /* fields of one owner stand together, in order */
+	enum jfr_type_id owner; /* fields of one owner are consecutive and in order */
 	const char *name;
 	enum jfr_type_id type;
 	const char *label; /* NULL: none */
@@ -133,16 +131,16 @@ struct jfr_field_row {
 extern const struct jfr_type_row jfr_types[];
 extern const size_t jfr_type_count;
 
-/* The kind of the events called NAME: of ours, or of others that tell the like. */
+/* The kind of the events named NAME, of any known writer. */
 enum jfr_kind jfr_kind_named(const char *name);
 
 extern const struct jfr_field_row jfr_fields[];
 extern const size_t jfr_field_count;
 
-/* What a thread was working on: constants of this type. */
+/* Type of the constants with the contexts of samples. */
 #define JFR_CONTEXT_TYPE "asprof.types.Context"
 
-/* Of the fields that we add behind async-profiler's; never the id of an event. */
+/* Version of the fields that the agent adds after async-profiler's; never the id of an event. */
 #define JFR_EXTRA_VERSION 1
 
 enum jfr_frame_type {
@@ -153,7 +151,8 @@ enum jfr_frame_type {
 	JFR_FRAME_CPP,
 	JFR_FRAME_KERNEL,
 	JFR_FRAME_C1,
-	/* Ours: functions of the program's own language; see jfr_frame_type_key(). */
+	/* Only the agent's: functions of the program's script language; see
+	 * jfr_frame_type_key(). */
 	JFR_FRAME_PYTHON,
 	JFR_FRAME_JAVASCRIPT,
 	JFR_FRAME_RUBY,
@@ -167,9 +166,10 @@ static inline bool jfr_frame_is_script(enum jfr_frame_type type)
 	return type >= JFR_FRAME_PYTHON;
 }
 
-/* What stands in a recording of ours for TYPE. Readers that go by the number know none but
- * async-profiler's seven, of which three are of Java that we never record: these are our own types', and
- * two of those that share one are told apart by its name in the chunk. */
+/* The number for TYPE in the agent's recordings. Readers that use numbers know only
+ * async-profiler's seven. Three of these are for Java code, which the agent never records: they
+ * are used for the script types. Types that share a number are distinguished by its name in the
+ * chunk. */
 static inline uint32_t jfr_frame_type_key(enum jfr_frame_type type)
 {
 	static const uint8_t keys[] = { JFR_FRAME_INTERPRETED, JFR_FRAME_INLINED, JFR_FRAME_C1 };
@@ -177,22 +177,15 @@ static inline uint32_t jfr_frame_type_key(enum jfr_frame_type type)
 	return jfr_frame_is_script(type) ? keys[(type - JFR_FRAME_PYTHON) % sizeof(keys)] : type;
 }
 
-/* Readers tell CPU from wall-clock samples by the state: of CPU time it is JFR_STATE_DEFAULT. */
+/* Readers distinguish CPU and wall-clock samples by the state; CPU samples have
+ * JFR_STATE_DEFAULT. */
 enum jfr_thread_state {
 	JFR_STATE_DEFAULT,
 	JFR_STATE_RUNNABLE,
 	JFR_STATE_SLEEPING,
 };
 
-enum jfr_log_level {
-	JFR_LOG_TRACE,
-	JFR_LOG_DEBUG,
-	JFR_LOG_INFO,
-	JFR_LOG_WARN,
-	JFR_LOG_ERROR,
-};
-
-/* Constant pools that are the same in every chunk. Rows of one type stand together. */
+/* Constants that are the same in every chunk. Rows of one type are consecutive. */
 struct jfr_constant_row {
 	enum jfr_type_id type;
 	uint32_t key;
@@ -202,7 +195,7 @@ struct jfr_constant_row {
 extern const struct jfr_constant_row jfr_constants[];
 extern const size_t jfr_constant_count;
 
-/* The constant of TYPE that is called NAME, or NULL. */
+/* The constant of TYPE named NAME, or NULL. */
 const struct jfr_constant_row *jfr_constant_named(enum jfr_type_id type, const char *name);
 
 #endif

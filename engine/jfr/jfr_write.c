@@ -1,5 +1,4 @@
-/* The encoder: how a chunk begins and ends, and what it refers to. The events themselves are in
- * jfr_events.c. */
+/* The encoder's chunks: begin, end, and references to constants. The events are in jfr_events.c. */
 #include "engine/jfr/jfr_write.h"
 
 #include <errno.h>
@@ -14,12 +13,12 @@
 
 #define METADATA_MAX (64u << 10)
 
-/* The header: big-endian, as the format has it. What follows size is patched with it. */
+/* The header is big-endian. The fields after size are patched together with it. */
 #define HEADER_BYTES   68
 #define HEADER_SIZE_AT 8
 #define VERSION        0x00020000u
 #define FEATURES       1u           /* numbers are varints */
-#define UNFINISHED     (1ull << 62) /* added to any offset it is still positive */
+#define UNFINISHED     (1ull << 62) /* still positive after adding any offset */
 #define NS_PER_SECOND  1000000000ull
 #define EVENT_OVERHEAD (JFR_PADDED_LENGTH + 4 * JFR_VARINT_MAX)
 
@@ -65,7 +64,7 @@ struct header {
 	uint64_t size, pools_at, metadata_at, duration_ns;
 };
 
-/* All that is known of the header, from the magic on. */
+/* Encode the known fields of the header, from the magic on. */
 static void header_encode(const struct jfr_writer *w, const struct header *h,
 			  uint8_t bytes[HEADER_BYTES])
 {
@@ -83,10 +82,10 @@ static void header_encode(const struct jfr_writer *w, const struct header *h,
 	jfr_put_be(p, FEATURES, 4);
 }
 
-/* Where metadata has the number of the chunk before, readers of the JDK keep its types, and with
- * them its clock. A file may hold chunks of several writers, processes and machines, so each chunk
- * has a number of its own, which lies where neither the JDK (counting from 1) nor async-profiler
- * (2^31-1) has theirs. */
+/* If the metadata event has the id of the previous chunk's, the JDK's readers keep its types, and
+ * its clock too. A file may have chunks of several writers, processes and machines. So each chunk
+ * has an id of its own, outside the ranges of the JDK (which counts from 1) and of async-profiler
+ * (2^31-1). */
 static uint32_t metadata_id(const struct jfr_writer *w)
 {
 	uint64_t hash = jfr_hash_step(jfr_hash_step(w->coarse, w->start_ns), w->start_ticks);
@@ -107,13 +106,14 @@ static void write_metadata(struct jfr_writer *w)
 	jfr_out_bytes(&w->out, w->metadata.data, w->metadata.length);
 }
 
-/* Give up the open chunk: what it wrote is cut off, so that a full disk has its space back. */
+/* Drop the open chunk: truncate the file, so that a full disk gets its space back. */
 static void chunk_drop(struct jfr_writer *w)
 {
 	int uncut;
 
 	w->open = false;
-	/* Where it cannot be cut (a device) the unfinished header stays, which readers know. */
+	/* If the file cannot be truncated (a device), the unfinished header stays; readers
+	 * recognize it. */
 	uncut = ftruncate(w->out.fd, w->chunk_start);
 	(void)uncut;
 }
@@ -131,6 +131,7 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	w->dropped = 0;
 	w->context = 0;
 	jfr_interned_reset(&w->interned);
+	w->interned.stacks.max = JFR_STACKS_MAX_BYTES;
 	jfr_out_seek(&w->out, w->chunk_start);
 
 	header_encode(w, &unfinished, header);
@@ -138,7 +139,8 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	write_metadata(w);
 	w->open = true;
 	jfr_active_recording(w);
-	/* Told at once, and so that a file that is looked at is never without its header. */
+	/* Flushed immediately: errors are reported early, and a visible file always has its
+	 * header. */
 	err = jfr_out_flush(&w->out);
 	if (err)
 		chunk_drop(w);
@@ -150,11 +152,11 @@ static uint64_t chunk_ticks_per_second(const struct jfr_writer *w, uint64_t end_
 {
 	double measured;
 
-	if (end_ns <= w->start_ns || end_ticks <= w->start_ticks)
+	if (w->calibrated || end_ns <= w->start_ns || end_ticks <= w->start_ticks)
 		return w->ticks_per_second;
 	measured = (double)(end_ticks - w->start_ticks) * (double)NS_PER_SECOND /
 		   (double)(end_ns - w->start_ns);
-	/* Of a chunk that another process has begun, the times may be anything. */
+	/* The times of a chunk that another process has begun may be anything. */
 	return measured >= 1 && measured < 0x1p63 ? (uint64_t)measured : w->ticks_per_second;
 }
 
@@ -172,6 +174,13 @@ static void chunk_finish_header(struct jfr_writer *w, uint64_t end_ns, off_t poo
 	header_encode(w, &finished, header);
 	jfr_out_patch(&w->out, header + HEADER_SIZE_AT, sizeof(header) - HEADER_SIZE_AT,
 		      w->chunk_start + HEADER_SIZE_AT);
+}
+
+void jfr_writer_calibrated(struct jfr_writer *w, uint64_t ticks_per_second)
+{
+	w->calibrated = ticks_per_second != 0;
+	if (w->calibrated)
+		w->ticks_per_second = ticks_per_second;
 }
 
 int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr_namer *namer,
@@ -232,7 +241,7 @@ int jfr_writer_append(struct jfr_writer *w, struct jfr_writer *from, off_t *end)
 	}
 	w->chunk_start += length;
 	from->chunk_start = from->base;
-	chunk_drop(from); /* its bytes are needed no more */
+	chunk_drop(from); /* its contents are not needed any more */
 	if (end)
 		*end = w->chunk_start;
 	return 0;
@@ -247,6 +256,16 @@ uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, boo
 {
 	return w->interned.first_stack_id +
 	       jfr_stacks_intern(&w->interned.stacks, pcs, count, truncated);
+}
+
+bool jfr_stacks_are_crowded(const struct jfr_writer *w)
+{
+	return w->open && w->interned.stacks.used > JFR_STACKS_MAX_BYTES / 4 * 3;
+}
+
+void jfr_use_stack_reserve(struct jfr_writer *w)
+{
+	w->interned.stacks.max = JFR_RESERVED_STACKS_MAX_BYTES;
 }
 
 uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)
@@ -267,6 +286,11 @@ void jfr_thread(struct jfr_writer *w, pid_t tid, const char *name)
 bool jfr_thread_named(const struct jfr_writer *w, pid_t tid)
 {
 	return jfr_threads_named(&w->interned.threads, tid);
+}
+
+void jfr_forget_threads(struct jfr_writer *w)
+{
+	jfr_threads_reset(&w->interned.threads);
 }
 
 uint32_t jfr_user_event_type(struct jfr_writer *w, const char *name)

@@ -1,10 +1,11 @@
-/* Finds where functions begin, by symbols and by calls; and, where code can be followed, rules. */
+/* Function starts from symbols and calls, and rules if the code can be followed. */
 #include "engine/modules/function_starts.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arch/arch.h"
 #include "arch/code.h"
 #include "engine/elf/elf.h"
 #include "engine/modules/code_rules.h"
@@ -12,16 +13,16 @@
 /* No C library has more code. */
 #define CODE_MAX ((size_t)64 << 20)
 
-/* What arch_call_target() looks at. */
+/* Bytes that arch_call_target() reads. */
 #define CALL_BYTES 6
 
 #define SYMBOLS_AT_ONCE 256
 
 struct starts {
 	size_t bytes;
-	uint8_t *marked; /* a bit for each byte of the code */
-	/* Of a processor whose code can be followed; else NULL. For each instruction a bit, where functions begin, and
-	 * a rule. */
+	uint8_t *marked; /* one bit per byte of the code */
+	/* Only for processors whose code can be followed, else NULL: per instruction, a bit for
+	 * function starts, and a rule. */
 	uint8_t *begins;
 	uint16_t *rules;
 };
@@ -44,7 +45,7 @@ static void *map_alloc(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Bytes that look like a call, and are none, seldom lead into the same code. */
+/* Bytes that look like a call but are none seldom have a target in the same code. */
 static void starts_mark_called(struct starts *starts, const uint8_t *code)
 {
 	struct arch_target target;
@@ -73,13 +74,13 @@ static void starts_mark_symbols(struct starts *starts, struct elf *elf, uint32_t
 	}
 }
 
-/* A row may begin with the last byte of an instruction, see starts_mark_rules(). */
+/* A row may begin at the last byte of an instruction, see starts_mark_rules(). */
 static uint16_t rule_at(const struct starts *starts, size_t offset)
 {
 	return starts->rules ? starts->rules[(offset + 1) / sizeof(uint32_t)] : RULE_INDEX_NONE;
 }
 
-static bool code_begins_at(const struct starts *starts, size_t offset)
+static bool starts_begins_at(const struct starts *starts, size_t offset)
 {
 	size_t at = offset / sizeof(uint32_t);
 
@@ -110,12 +111,12 @@ static struct unwind_table *starts_make_table(const struct starts *starts)
 			table->first[at >> 16] = row;
 		if (starts_is_marked(starts, at)) {
 			rule[row] = rule_at(starts, at);
-			if (code_begins_at(starts, at))
+			if (starts_begins_at(starts, at))
 				begin[row / 8] |= (uint8_t)(1u << row % 8);
 			low[row++] = (uint16_t)at;
 		}
 	}
-	/* (The last region is empty where the code ends with one.) */
+	/* (The last region is empty if the code ends at a region boundary.) */
 	if (!(starts->bytes & 0xffff))
 		table->first[regions - 1] = row;
 	table->first[regions] = row;
@@ -129,8 +130,8 @@ static struct unwind_table *starts_make_table(const struct starts *starts)
 	return table;
 }
 
-/* Put a mark where another rule begins to hold, beside those where functions begin. What ends a signal's
- * handler is returned to, not called: it is looked up by the byte before it. */
+/* Add a mark wherever the rule changes. A signal return trampoline is returned to, not called, so
+ * it is looked up by the byte before it. */
 static void starts_mark_rules(struct starts *starts)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);
@@ -145,7 +146,7 @@ static void starts_mark_rules(struct starts *starts)
 	}
 }
 
-/* The marks, a bit for each byte, as a bit for each instruction. */
+/* Convert the marks from one bit per byte to one bit per instruction. */
 static uint8_t *starts_by_instruction(const struct starts *starts)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);
@@ -157,7 +158,7 @@ static uint8_t *starts_by_instruction(const struct starts *starts)
 	return bits;
 }
 
-/* Where the code can be followed: rules besides where functions begin. */
+/* If the code can be followed, find rules in addition to function starts. */
 static void starts_find_rules(struct starts *starts, const uint8_t *code)
 {
 	size_t count = starts->bytes / sizeof(uint32_t);

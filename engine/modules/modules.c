@@ -1,4 +1,4 @@
-/* Follows the loader's list of modules and keeps an unwind table for each. */
+/* List of loaded modules with an unwind table for each, kept equal to the loader's list. */
 #include "engine/modules/modules.h"
 
 #include <elf.h>
@@ -24,21 +24,21 @@
 /* ---- Modules ---- */
 
 static struct {
-	struct module **list; /* by address those that are there, then those that are gone */
+	struct module **list; /* loaded modules by address, then unloaded ones */
 	size_t count, present, capacity;
-	struct loader_list loader; /* that LIST was last in line with; its nodes alone */
-	bool open;
+	struct loader_list loader; /* nodes of the loader's list at the last refresh of LIST */
+	bool is_open;
 
-	/* Replaced maps, and tables of modules gone, until no handler can use them. */
+	/* Replaced maps, and tables of unloaded modules, until no handler can use them. */
 	struct retired {
 		struct retired *next;
 		void *memory;
 	} * retired;
-	bool has_retired; /* something was replaced since the handlers were last seen idle */
-	bool stale;       /* the list is newer than the published map */
+	bool has_retired; /* a map was replaced since the handlers were last seen idle */
+	bool is_stale;    /* the list is newer than the published map */
 } modules;
 
-static uint64_t image_offset(const struct image *image, uintptr_t start)
+static uint64_t code_file_offset(const struct image *image, uintptr_t start)
 {
 	for (size_t i = 0; i < image->phdr_count; i++)
 		if (image->phdrs[i].p_type == PT_LOAD &&
@@ -47,12 +47,13 @@ static uint64_t image_offset(const struct image *image, uintptr_t start)
 	return 0;
 }
 
-/* Whether a handler may read all of the code from START to END where it is: it is one segment, never unloaded. */
+/* Whether a handler may read all code from START to END in place: it is one segment of a module
+ * that is never unloaded. */
 static bool code_stays_readable(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	const Elf64_Phdr *phdr = image_segment(image, start - image->bias);
 
-	return image->lasts && phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R &&
+	return image->is_permanent && phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R &&
 	       phdr->p_filesz == end - start;
 }
 
@@ -74,7 +75,7 @@ static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *en
 	return *start < *end;
 }
 
-/* For modules that were opened by a relative path. */
+/* Path of the mapping at ADDRESS, for modules that were opened by a relative path. */
 static char *mapped_path(uintptr_t address)
 {
 	struct mapped_file file;
@@ -82,9 +83,9 @@ static char *mapped_path(uintptr_t address)
 	return mapped_file_at(&file, address) ? NULL : file.path;
 }
 
-/* By what is mapped: /proc/self/exe is the loader where that was given the program as an argument. Without
- * /proc by the name that the kernel was given, which may be a script's, or lead elsewhere by now: whoever
- * reads the file sees if it is the one that is mapped. */
+/* Path of the program, from its mapping: /proc/self/exe is the loader if that was started with the
+ * program as an argument. Without /proc, the name that the kernel was given is used. It may name a
+ * script, or another file by now; readers of the file check that it is the mapped one. */
 static char *program_path(uintptr_t address)
 {
 	const char *started_as = executable_started_as();
@@ -93,8 +94,8 @@ static char *program_path(uintptr_t address)
 	return path || !started_as ? path : strdup(started_as);
 }
 
-/* The loader's name for a module is "" for the program and whatever was given to dlopen else. To be
- * freed by the caller; NULL when out of memory. */
+/* Path of a module. The loader's name is "" for the program, else the argument of dlopen. The
+ * caller frees it; NULL without memory. */
 static char *resolve_path(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	uintptr_t vdso = getauxval(AT_SYSINFO_EHDR), entry = getauxval(AT_ENTRY);
@@ -142,7 +143,7 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->start = start;
 	module->end = end;
 	module->bias = image->bias;
-	module->file_offset = image_offset(image, start);
+	module->file_offset = code_file_offset(image, start);
 	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
 	module->loaded_ticks = clock_ticks();
 	module->readable = code_stays_readable(image, start, end);
@@ -152,14 +153,14 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	return module;
 }
 
-/* ---- Handing over to the handlers ---- */
+/* ---- Publication to the handlers ---- */
 
 static void retired_add(void *memory)
 {
 	struct retired *retired = memory ? malloc(sizeof(*retired)) : NULL;
 
 	if (!retired)
-		return; /* out of memory: better lost than freed under a handler */
+		return; /* without memory: a leak is better than a free during use */
 	retired->memory = memory;
 	retired->next = modules.retired;
 	modules.retired = retired;
@@ -190,7 +191,7 @@ static bool module_is_due(const struct module *module)
 	return module->pending && module_lookups(module) >= UNWIND_LOOKUPS_MAX;
 }
 
-static int contexts_publish(void)
+static int modules_publish(void)
 {
 	struct unwind_map_entry *entry;
 	struct unwind_map *map;
@@ -213,13 +214,13 @@ static int contexts_publish(void)
 	}
 	retired_add(unwind_map_publish(map));
 	modules.has_retired = true;
-	modules.stale = false;
+	modules.is_stale = false;
 	return 0;
 }
 
 /* ---- Changes ---- */
 
-/* Those present by address, then those gone, the newest first. */
+/* Order: loaded modules by address, then unloaded ones, the newest first. */
 static int module_compare(const void *a, const void *b)
 {
 	const struct module *left = *(struct module *const *)a, *right = *(struct module *const *)b;
@@ -240,8 +241,8 @@ static void modules_sort(void)
 		modules.present++;
 }
 
-static bool modules_are_same(const struct module *module, const struct image *image,
-			     uintptr_t start, uintptr_t end)
+static bool module_matches_image(const struct module *module, const struct image *image,
+				 uintptr_t start, uintptr_t end)
 {
 	uint8_t id[IMAGE_BUILD_ID_MAX];
 	uint64_t address;
@@ -259,7 +260,7 @@ static bool modules_are_same(const struct module *module, const struct image *im
 static struct module *modules_find_loaded(const struct image *image, uintptr_t start, uintptr_t end)
 {
 	for (size_t i = 0; i < modules.present; i++)
-		if (modules_are_same(modules.list[i], image, start, end))
+		if (module_matches_image(modules.list[i], image, start, end))
 			return modules.list[i];
 	return NULL;
 }
@@ -279,7 +280,7 @@ static int modules_reserve(size_t more)
 	return 0;
 }
 
-/* Bring the list in line with what the loader has. Returns 0 or -errno. */
+/* Update the list to the modules LOADED by the loader. Returns 0 or -errno. */
 static int modules_merge(struct loader_list *loaded)
 {
 	bool *still = calloc(modules.present + 1, sizeof(*still));
@@ -298,7 +299,7 @@ static int modules_merge(struct loader_list *loaded)
 					still[j] = true;
 			if (module_is_due(module)) {
 				module_compile(module, &loaded->images[i]);
-				modules.stale = true;
+				modules.is_stale = true;
 			}
 			continue;
 		}
@@ -308,19 +309,19 @@ static int modules_merge(struct loader_list *loaded)
 			break;
 		}
 		modules.list[modules.count++] = module;
-		modules.stale = true;
+		modules.is_stale = true;
 	}
 	for (size_t i = 0; !err && i < old; i++)
 		if (!still[i]) {
 			modules.list[i]->unloaded_ticks = clock_ticks();
-			modules.stale = true;
+			modules.is_stale = true;
 		}
 	free(still);
 	modules_sort();
 	return err;
 }
 
-/* After the new map is out, tables of modules gone have no readers to come. */
+/* Retire the tables of unloaded modules. The new map is published, so they get no new readers. */
 static void modules_retire_tables(void)
 {
 	for (size_t i = modules.present; i < modules.count; i++) {
@@ -337,7 +338,8 @@ static bool modules_any_due(void)
 	return false;
 }
 
-/* Another module with the same entry of the loader's has another build-id. */
+/* Whether all build-ids are unchanged. A module that replaced another in the same loader entry has
+ * another build-id. */
 static bool modules_same_build_ids(void)
 {
 	struct memory_check check = { .count = 0 };
@@ -348,7 +350,7 @@ static bool modules_same_build_ids(void)
 	return memory_check_end(&check);
 }
 
-/* Lookups read the unwind sections of modules that stay where they are. */
+/* Mark permanent modules in LOADED, and let lookups read their unwind sections in place. */
 static int modules_mark_permanent(struct loader_list *loaded)
 {
 	int err = permanent_modules_mark(loaded);
@@ -358,7 +360,7 @@ static int modules_mark_permanent(struct loader_list *loaded)
 		const Elf64_Phdr *header = image_phdr(image, PT_GNU_EH_FRAME);
 		const Elf64_Phdr *phdr = header ? image_segment(image, header->p_vaddr) : NULL;
 
-		if (image->lasts && phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R)
+		if (image->is_permanent && phdr && (phdr->p_flags & (PF_R | PF_W)) == PF_R)
 			cfi_lookup_lasting((const uint8_t *)image->bias + header->p_vaddr,
 					   image->bias + phdr->p_vaddr,
 					   image->bias + phdr->p_vaddr + phdr->p_filesz);
@@ -368,7 +370,7 @@ static int modules_mark_permanent(struct loader_list *loaded)
 
 bool modules_have_grown(void)
 {
-	return modules.open && (loader_list_has_grown(&modules.loader) || modules_any_due());
+	return modules.is_open && (loader_list_has_grown(&modules.loader) || modules_any_due());
 }
 
 int modules_refresh(void)
@@ -377,7 +379,7 @@ int modules_refresh(void)
 	bool changed;
 	int err;
 
-	if (!modules.open)
+	if (!modules.is_open)
 		return -EINVAL;
 	retired_free();
 	if (loader_list_is_current(&modules.loader) && modules_same_build_ids() &&
@@ -385,20 +387,20 @@ int modules_refresh(void)
 		return 0;
 	loader_list_free(&modules.loader);
 	err = loader_list_read(&loaded);
-	if (!err && !modules.count) /* at first; they are always the same */
+	if (!err && !modules.count) /* only the first time; they never change */
 		err = modules_mark_permanent(&loaded);
 	if (!err)
 		err = modules_merge(&loaded);
-	changed = modules.stale;
-	if (changed && !contexts_publish())
+	changed = modules.is_stale;
+	if (changed && !modules_publish())
 		modules_retire_tables();
-	if (!err && !modules.stale) {
+	if (!err && !modules.is_stale) {
 		modules.loader = loaded;
 		loader_list_trim(&modules.loader);
 	} else {
 		loader_list_free(&loaded);
 	}
-	/* What changes too fast is looked at the next time. */
+	/* A list that changes too fast is read at the next refresh. */
 	return err && err != -EAGAIN ? err : changed;
 }
 
@@ -407,7 +409,7 @@ int modules_open(void)
 	int result;
 
 	cfi_rules_init();
-	modules.open = true;
+	modules.is_open = true;
 	result = modules_refresh();
 	if (result < 0)
 		modules_close();
@@ -416,7 +418,7 @@ int modules_open(void)
 
 void modules_close(void)
 {
-	if (!modules.open)
+	if (!modules.is_open)
 		return;
 	retired_add(unwind_map_publish(NULL));
 	modules.has_retired = true;
@@ -428,7 +430,7 @@ void modules_close(void)
 	modules.list = NULL;
 	modules.count = modules.present = modules.capacity = 0;
 	loader_list_free(&modules.loader);
-	modules.open = false;
+	modules.is_open = false;
 	retired_free();
 }
 

@@ -1,4 +1,4 @@
-/* Follows DT_NEEDED from the program on. */
+/* Search for permanent modules: follows DT_NEEDED from the program on. */
 #include "engine/modules/permanent_modules.h"
 
 #include <elf.h>
@@ -18,10 +18,10 @@ struct candidate {
 	struct image *image;
 	uintptr_t names;
 	Elf64_Dyn *dynamic;
-	size_t count; /* of DYNAMIC */
+	size_t count; /* entries in DYNAMIC */
 	char soname[NAME_BYTES];
-	struct memory_block block; /* through which its names are read */
-	bool followed;
+	struct memory_block block; /* buffer for reading its names */
+	bool is_followed;
 };
 
 static void candidate_read_name(char name[NAME_BYTES], struct candidate *candidate, uint64_t offset)
@@ -29,10 +29,10 @@ static void candidate_read_name(char name[NAME_BYTES], struct candidate *candida
 	struct memory_reader reader = { .block = &candidate->block };
 
 	if (!memory_read_string(&reader, name, NAME_BYTES, candidate->names + offset))
-		name[0] = '\0'; /* there is none, or one that nobody would choose */
+		name[0] = '\0'; /* no name, or one too long for real modules */
 }
 
-/* The loader has made most of these absolute, where it may write. */
+/* The loader relocates most of these addresses in place, if it may write there. */
 static uintptr_t loaded_address(const struct image *image, uint64_t value)
 {
 	return value < image->bias ? image->bias + value : value;
@@ -61,7 +61,7 @@ static int candidate_read(struct candidate *candidate, struct image *image)
 		if (entry->d_tag == DT_SONAME)
 			candidate_read_name(candidate->soname, candidate, entry->d_un.d_val);
 		if (entry->d_tag == DT_FLAGS_1 && entry->d_un.d_val & DF_1_NODELETE)
-			image->lasts = true;
+			image->is_permanent = true;
 	}
 	return 0;
 }
@@ -74,7 +74,7 @@ static bool candidate_has_name(const struct candidate *candidate, const char *na
 	       !strcmp(strchr(name, '/') || !slash ? path : slash + 1, name);
 }
 
-/* The first of a name is the one that was there when it was needed. */
+/* Of modules with the same name, the first one was loaded when the name was needed. */
 static void candidate_mark_needed(struct candidate *list, size_t count, struct candidate *by)
 {
 	char name[NAME_BYTES];
@@ -85,7 +85,7 @@ static void candidate_mark_needed(struct candidate *list, size_t count, struct c
 		candidate_read_name(name, by, by->dynamic[i].d_un.d_val);
 		for (size_t j = 0; name[0] && j < count; j++)
 			if (candidate_has_name(&list[j], name)) {
-				list[j].image->lasts = true;
+				list[j].image->is_permanent = true;
 				break;
 			}
 	}
@@ -94,13 +94,14 @@ static void candidate_mark_needed(struct candidate *list, size_t count, struct c
 static struct candidate *candidate_next(struct candidate *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (list[i].image->lasts && !list[i].followed)
+		if (list[i].image->is_permanent && !list[i].is_followed)
 			return &list[i];
 	return NULL;
 }
 
-/* The loader itself, which under musl is the C library and has another name than programs need; started by its
- * own name it is what the kernel has entered. */
+/* Whether IMAGE is the dynamic loader. musl's loader is its C library and has a name that differs
+ * from the needed one. If the loader was started as a command, it is the module with the entry
+ * point. */
 static bool is_loader(const struct image *image)
 {
 	const Elf64_Phdr *entered = image_segment(image, getauxval(AT_ENTRY) - image->bias);
@@ -117,11 +118,11 @@ int permanent_modules_mark(struct loader_list *loaded)
 	for (size_t i = 0; !err && i < loaded->count; i++)
 		err = candidate_read(&list[i], &loaded->images[i]);
 	if (!err && loaded->count)
-		loaded->images[0].lasts = true; /* the program */
+		loaded->images[0].is_permanent = true; /* the program */
 	for (size_t i = 0; !err && i < loaded->count; i++)
-		loaded->images[i].lasts |= is_loader(&loaded->images[i]);
+		loaded->images[i].is_permanent |= is_loader(&loaded->images[i]);
 	while (!err && (next = candidate_next(list, loaded->count))) {
-		next->followed = true;
+		next->is_followed = true;
 		candidate_mark_needed(list, loaded->count, next);
 	}
 	for (size_t i = 0; list && i < loaded->count; i++)

@@ -1,4 +1,4 @@
-/* Memory as the kernel copied it, and guesses at what is read next. */
+/* Copies of memory for one walk, with prefetching. */
 #include "engine/reading/memory_copies.h"
 
 #include <errno.h>
@@ -8,11 +8,14 @@
 
 #include "core/kernel.h"
 
-/* What the last walk of a thread has read: the addresses of pages, with the parts in the low bits. Threads
- * may share an entry, and write it at once: it is no more than a guess. */
+/* Pages that the last walk of a thread has read: addresses, with the parts in the low bits. Threads
+ * may share an entry and write it at the same time, because it is only a hint. */
 #define GUESSES       64
 #define GUESSED_PAGES 56
 #define PARTS         ((uintptr_t)15)
+
+/* Cost of a read without a system call, in words of the budget. */
+#define READ_WORDS 16
 
 _Static_assert(MEMORY_COPIES_PART * 4 == MEMORY_PAGE,
 	       "a bit for each part, of which there are four");
@@ -26,7 +29,8 @@ static _Atomic uintptr_t *guesses_for_thread(uintptr_t who)
 
 _Static_assert(GUESSES == 1 << (64 - 58), "as many as the shift leaves");
 
-/* Where a call for PARTS begins within the page, and how many bytes it takes: with what is between. */
+/* The offset within the page, and in *SIZE the length, of the range from the first to the last of
+ * PARTS. */
 static size_t parts_span(uintptr_t parts, size_t *size)
 {
 	size_t first = (size_t)__builtin_ctzl(parts);
@@ -47,7 +51,7 @@ static uint8_t *page_hint(struct memory_copies *copies, uintptr_t page)
 	return &copies->places[page / MEMORY_PAGE % sizeof(copies->places)];
 }
 
-/* Room for PAGE, of which nothing is there yet. */
+/* Add an entry for PAGE without contents. */
 static unsigned int copies_add_page(struct memory_copies *copies, uintptr_t page)
 {
 	unsigned int i = copies->next;
@@ -61,7 +65,7 @@ static unsigned int copies_add_page(struct memory_copies *copies, uintptr_t page
 	return i;
 }
 
-/* MEMORY_COPIES_PAGES where it is not. */
+/* Returns MEMORY_COPIES_PAGES if PAGE has no entry. */
 static unsigned int copies_find_page(struct memory_copies *copies, uintptr_t page)
 {
 	unsigned int i = *page_hint(copies, page);
@@ -94,6 +98,7 @@ void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
 
 	copies->self = 0;
 	copies->count = copies->next = copies->calls = 0;
+	copies->budget = walk_budget_current();
 	for (; who && count < GUESSED_PAGES; count++) {
 		guess = atomic_load_explicit(&guessed[count], memory_order_relaxed);
 		if (!(guess & PARTS))
@@ -110,7 +115,7 @@ void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
 	if (!count)
 		return;
 	n = copies_read_memory(copies, copies->to, copies->from, count);
-	/* From the first place on that cannot be read there is nothing. */
+	/* Everything from the first unreadable place on is missing. */
 	for (size_t i = 0; i < count; i++) {
 		n -= (long)copies->from[i].iov_len;
 		if (n < 0)
@@ -118,7 +123,7 @@ void memory_copies_begin(struct memory_copies *copies, uintptr_t who)
 	}
 }
 
-/* As memory_copy(), which asks for the thread's number each time. */
+/* Like memory_copy(), without a system call for the thread id each time. */
 static bool copies_read_one(struct memory_copies *copies, void *data, uintptr_t address,
 			    size_t size)
 {
@@ -126,11 +131,16 @@ static bool copies_read_one(struct memory_copies *copies, void *data, uintptr_t 
 	struct iovec from = { .iov_base = (void *)address, .iov_len = size };
 	long n = copies_read_memory(copies, &to, &from, 1);
 
-	/* (Where a sandbox refuses that call there is another way.) */
+	/* (Fallback for a sandbox that refuses the call.) */
 	return n == (long)size || (n < 0 && n != -EFAULT && memory_copy(data, address, size));
 }
 
-/* Have PARTS of PAGE there. Returns its place, or MEMORY_COPIES_PAGES. */
+static bool copies_use_budget(struct memory_copies *copies, uint32_t words)
+{
+	return !copies->budget || walk_budget_use(copies->budget, words);
+}
+
+/* Read PARTS of PAGE if they are missing. Returns the page's index, or MEMORY_COPIES_PAGES. */
 static unsigned int copies_fetch(struct memory_copies *copies, uintptr_t page, uint8_t parts)
 {
 	unsigned int i = copies_find_page(copies, page);
@@ -142,7 +152,7 @@ static unsigned int copies_fetch(struct memory_copies *copies, uintptr_t page, u
 		return i;
 	else if (copies->there[i])
 		parts = (uint8_t)PARTS;
-	if (copies->calls++ >= MEMORY_COPIES_MAX)
+	if (copies->calls++ >= MEMORY_COPIES_MAX || !copies_use_budget(copies, WALK_BUDGET_COPY))
 		return MEMORY_COPIES_PAGES;
 	offset = parts_span(parts, &size);
 	if (!copies_read_one(copies, copies->bytes[i] + offset, page + offset, size))
@@ -158,7 +168,8 @@ bool memory_copies_read(struct memory_copies *copies, void *data, uintptr_t addr
 	size_t offset, length;
 	unsigned int i;
 
-	if (address >> ARCH_ADDRESS_BITS || address < MEMORY_PAGE)
+	if (address >> ARCH_ADDRESS_BITS || address < MEMORY_PAGE ||
+	    !copies_use_budget(copies, READ_WORDS))
 		return false;
 	for (; size; size -= length, address += length, to += length) {
 		page = address & ~(MEMORY_PAGE - 1);

@@ -1,6 +1,7 @@
-/* Memory that a walk follows pointers through, as the kernel copied it: each part once in a walk, and what
- * the walk before it in the same thread has read in a single call, as the next one mostly reads the same.
- * So no read can fault, and most take no call. Async-signal-safe. */
+/* Cache of memory that a walk of an interpreter's data reads. The kernel copies each part once per
+ * walk. One call prefetches what the previous walk in the same thread has read, because consecutive
+ * walks mostly read the same pages. So no read can fault, and most reads take no system call.
+ * Async-signal-safe. */
 #ifndef ENGINE_READING_MEMORY_COPIES_H
 #define ENGINE_READING_MEMORY_COPIES_H
 
@@ -12,33 +13,33 @@
 
 #include "engine/reading/memory_reader.h"
 
-/* Pages that are held at once; a walk that meets more has others read again. */
+/* Maximum number of cached pages; a walk that reads more reads some of them again. */
 #define MEMORY_COPIES_PAGES 64
 
-/* What is asked for by itself: a call takes as long for a page as for a word, but copying it costs. Of a
- * page that is met a second time the rest follows. */
+/* Unit of a first read: a call takes as long for a page as for a word, but copying has a cost. The
+ * second read of a page gets the rest. */
 #define MEMORY_COPIES_PART (MEMORY_PAGE / 4)
 
-/* Room for one walk, for which a handler's stack is too small. */
+/* State of one walk; too large for a handler's stack. */
 struct memory_copies {
-	pid_t self;               /* 0: not asked for yet */
-	unsigned int count, next; /* pages that are there; which one goes first */
+	pid_t self;               /* thread id; 0: not read yet */
+	unsigned int count, next; /* number of cached pages; the index that is replaced next */
 	unsigned int calls;
+	struct walk_budget *budget; /* budget of the copies; NULL: none */
 	uintptr_t pages[MEMORY_COPIES_PAGES];
-	uint8_t there[MEMORY_COPIES_PAGES], read[MEMORY_COPIES_PAGES]; /* a bit for each part */
-	uint8_t places[64]; /* where a page probably is */
+	uint8_t there[MEMORY_COPIES_PAGES], read[MEMORY_COPIES_PAGES]; /* one bit for each part */
+	uint8_t places[64]; /* hash table of page indexes, as hints */
 	struct iovec from[MEMORY_COPIES_PAGES], to[MEMORY_COPIES_PAGES];
 	uint8_t bytes[MEMORY_COPIES_PAGES][MEMORY_PAGE];
 };
 
-/* A walk begins, in a thread that WHO tells from others; 0: nothing is guessed. What was read before is read
- * anew. */
+/* Start a walk with an empty cache. WHO identifies the thread; 0: no prefetching. */
 void memory_copies_begin(struct memory_copies *copies, uintptr_t who);
 
-/* Read SIZE bytes at ADDRESS. False when they cannot all be read. */
+/* Read SIZE bytes at ADDRESS. Returns false if some cannot be read. */
 bool memory_copies_read(struct memory_copies *copies, void *data, uintptr_t address, size_t size);
 
-/* The walk ends. */
+/* End the walk, and record its pages for the thread's next one. */
 void memory_copies_end(struct memory_copies *copies, uintptr_t who);
 
 #endif

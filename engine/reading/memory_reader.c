@@ -1,4 +1,4 @@
-/* Reads memory that may be anything, and gone at any moment. */
+/* Fault-free reads of memory that may be unmapped at any moment. */
 #include "engine/reading/memory_reader.h"
 
 #include <errno.h>
@@ -12,14 +12,14 @@
 
 bool memory_probe(uintptr_t address)
 {
-	/* The set is read before the operation, which there is none of, is looked at: EFAULT when
-	 * it cannot be read, else EINVAL. Nothing is changed. */
+	/* The kernel reads the set before it checks the operation, which is invalid. The result is
+	 * EFAULT when the set cannot be read, else EINVAL. Nothing changes. */
 	address &= ~(uintptr_t)(SIGSET_BYTES - 1);
 	return kernel_call4(SYS_rt_sigprocmask, -1, (long)address, 0, SIGSET_BYTES) == -EINVAL;
 }
 
-/* Not by memcpy(3): a sanitizer's looks at what it holds about the address first, and that is not
- * there for every one. */
+/* Not memcpy(3): a sanitizer's version first reads its shadow memory of the address, which does not
+ * exist for every address. */
 void memory_take(void *data, uintptr_t address, size_t size)
 {
 	uint8_t *to = data;
@@ -35,7 +35,8 @@ void memory_take(void *data, uintptr_t address, size_t size)
 		to[i] = ((const volatile uint8_t *)address)[i];
 }
 
-/* Where a sandbox refuses the call, what could be read a moment ago has to do. */
+/* Fallback for a sandbox that refuses the call: memory that was readable a moment ago is read
+ * directly. */
 static bool copy_after_probe(void *data, uintptr_t address, size_t size)
 {
 	if (!memory_probe(address) || !memory_probe(address + size - 1))
@@ -44,7 +45,8 @@ static bool copy_after_probe(void *data, uintptr_t address, size_t size)
 	return true;
 }
 
-/* SELF is the thread's own number: that of the process has no memory once the main thread ended. */
+/* SELF is the thread's own id: the process id does not work any more once the main thread has
+ * ended. */
 static long copy_by(pid_t self, void *data, size_t size, const struct iovec *places, size_t count)
 {
 	struct iovec to = { .iov_base = data, .iov_len = size };
@@ -79,11 +81,21 @@ bool memory_copy(void *data, uintptr_t address, size_t size)
 	return copy_one_by(system_thread(), data, address, size);
 }
 
+bool memory_is_system_call(uintptr_t code)
+{
+	uint8_t bytes[ARCH_SYSTEM_CALL_BYTES];
+
+	return memory_copy(bytes, code, sizeof(bytes)) &&
+	       !memcmp(bytes, ARCH_SYSTEM_CALL, sizeof(bytes));
+}
+
 static bool reader_load_block(struct memory_block *block, uintptr_t address)
 {
 	if (block->address == address)
 		return address;
 	if (address >> ARCH_ADDRESS_BITS || block->copies >= MEMORY_COPIES_MAX)
+		return false;
+	if (block->budget && !walk_budget_use(block->budget, WALK_BUDGET_COPY))
 		return false;
 	block->copies++;
 	if (!block->self)
@@ -98,7 +110,7 @@ static bool reader_is_known(const struct memory_reader *reader, uintptr_t addres
 	return address >= reader->low && address < reader->high && size <= reader->high - address;
 }
 
-/* ADDRESS lies in the page that is next, and that is there. */
+/* Extend the known range by the next page, if ADDRESS is in it and it is readable. */
 static bool reader_extend(struct memory_reader *reader, uintptr_t address)
 {
 	if (!reader->next || address - reader->next >= MEMORY_PAGE || !memory_probe(address))

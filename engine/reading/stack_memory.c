@@ -1,4 +1,4 @@
-/* How much of the stack that a thread is on is there. */
+/* The readable range of a thread's current stack. */
 #include "engine/reading/stack_memory.h"
 
 #include <stdatomic.h>
@@ -8,16 +8,16 @@ static uintptr_t page_of(uintptr_t address)
 	return address & ~(MEMORY_PAGE - 1);
 }
 
-/* How much of this thread's stack was found readable: the page number of its end, then how many
- * pages below that. One word, as a walk may interrupt a walk. Whoever gives the same end means
- * the same stack, which stays for as long as the thread does. */
+/* The readable part of this thread's stack: the page number of its end, and the number of pages
+ * below it. It is one word because a walk may interrupt a walk. The same end identifies the same
+ * stack, which stays mapped as long as the thread lives. */
 static __thread _Atomic uint64_t known;
 
 #define KNOWN_BITS   24
 #define KNOWN_PAGES  ((UINT64_C(1) << KNOWN_BITS) - 1)
-#define KNOWN_GROWTH 32 /* pages asked about at once */
+#define KNOWN_GROWTH 32 /* maximum number of pages probed at once */
 
-/* Extend what is known of the stack that ends at TOP (a page) down to the page of SP. Returns how
+/* Extend the known part of the stack that ends at TOP (a page) down to the page of SP. Returns how
  * many pages below TOP are readable without a gap. */
 static uint64_t known_below(uintptr_t top, uintptr_t sp)
 {
@@ -44,7 +44,7 @@ void stack_memory_move(struct memory_reader *reader, uintptr_t sp, uintptr_t sta
 	uint64_t pages;
 
 	reader->low = reader->high = 0;
-	reader->next = reader->doubted ? 0 : page_of(sp);
+	reader->next = reader->distrusted ? 0 : page_of(sp);
 	if (sp >= top || !sp)
 		return;
 	pages = known_below(top, sp);

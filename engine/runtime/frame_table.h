@@ -1,75 +1,77 @@
-/* The functions of the program's own language that were met on stacks, and the places in them, each
- * with a number that stands for it among program counters.
+/* Table of script functions on stacks and of positions in them. Each position has a number that
+ * stands for it among program counters.
  *
- * A frame is told by the address of its entry here, where no code can ever be: so whatever carries
- * program counters (rings, trees of allocations, stacks of a chunk) carries these as they are. What
- * is said of a function was copied while it was on a stack, and so was sure to be itself; an entry is
- * never used again for another while anybody may hold it. The table is bounded, and frames beyond it are all
- * the same one, "[frame table full]".
+ * A frame is represented by the address of its entry in this table, where code can never be. So
+ * rings, allocation trees and stack traces store frames like program counters. The description of a
+ * function was copied while the function was on a stack, so it is certain to be correct. An entry
+ * is not reused while a user may hold it. The table is bounded; all frames that do not fit share
+ * one entry, "[frame table full]".
  *
- * So that a program that makes functions all the time goes on being named, the table is renewed: what is met
- * from then on goes to an empty one, also what the old one had. The old one is dropped when nothing leads to
- * it any more, which is for the one who renews it to know.
+ * To keep naming functions in a program that creates them all the time, the table is renewed:
+ * further frames go to an empty table, even if the old one has them. The old table is dropped when
+ * nothing refers to it; the caller of the renewal must know this.
  *
- * All but opening and renewing is async-signal-safe: no lock, no allocation. */
+ * All functions except those for opening and renewal are async-signal-safe: no locks, no
+ * allocation. */
 #ifndef ENGINE_RUNTIME_FRAME_TABLE_H
 #define ENGINE_RUNTIME_FRAME_TABLE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/jfr/jfr_types.h"
 
-/* What is kept of names and paths, in bytes with the NUL; longer ones are cut. */
+/* Longest stored names and paths, in bytes including the NUL; longer ones are cut. */
 #define FRAME_NAME_MAX 256
 #define FRAME_FILE_MAX 1024
 
-/* A frame, as it is to be shown. */
+/* A frame as it is displayed. */
 struct script_frame {
-	const char *name; /* qualified as far as its runtime knows */
-	const char *file; /* "" where it is not known */
+	const char *name; /* qualified as far as the runtime knows */
+	const char *file; /* "" if not known */
 	uint32_t line;    /* 0: not known */
 	enum jfr_frame_type type;
 };
 
-/* Make room. Returns 0 or -ENOMEM; once open the table stays. */
+/* Allocate the table. Returns 0 or -ENOMEM. The table is never freed. */
 int frame_table_open(void);
 
-/* The function with PRINT, which tells it from all others that there ever are; 0 when there is no room.
- * *FRESH: it was not known, and the caller is to describe it, at once. */
-uint32_t frame_table_function(uint64_t print, bool *fresh);
+/* Number of the function with FINGERPRINT, which is unique over the life of the process; 0
+ * if the table is full. *FRESH: the function is new, and the caller must describe it at once. */
+uint32_t frame_table_function(uint64_t fingerprint, bool *fresh);
 void frame_table_describe(uint32_t function, enum jfr_frame_type type, const char *name,
 			  const char *file);
 
-/* The frame that is at OFFSET, the runtime's own number, in FUNCTION (0 is one as well). *FRESH: it was
- * not known, and the caller is to tell its line. */
+/* Frame at OFFSET, a position in the runtime's own units, in FUNCTION (which may be 0). *FRESH: the
+ * frame is new, and the caller must set its line. */
 uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh);
 void frame_table_line(uintptr_t frame, uint32_t line);
 
-/* Whether that was told. (Nobody tells that of the frame for which there was no room.) */
+/* Whether the line of FRAME was set. (The line of the frame that stands for a full table is never set.) */
 bool frame_table_has_line(uintptr_t frame);
 
-/* Whether PC is such a frame, rather than an address of code; what it is then goes to *FRAME. One of a table
- * that was dropped is "[forgotten]". */
+/* Whether PC is a frame of this table and not an address of code; if so, fills in *FRAME. A frame
+ * of a dropped table is "[forgotten]". */
 bool frame_table_find(uintptr_t pc, struct script_frame *frame);
 
-/* How often the table was renewed. Numbers of functions from before are for who is in the walk that got them, and not
- * to be remembered. */
+/* Number of renewals so far. A function number from before a renewal is valid only in the walk that
+ * got it; callers must not store it. */
 unsigned frame_table_renewals(void);
 
-/* The rest is for one thread, the agent's.
+/* The following functions are for the agent's thread only.
  *
- * Renew the table, if much of it is used and none from before is still there. Returns whether it is new. */
+ * Renew the table if it is half full and no older table remains. Returns whether it was renewed. */
 bool frame_table_renew(void);
 
-/* Whether there is one from before, which is to be dropped. */
+/* Whether an old table remains that must be dropped. */
 bool frame_table_is_renewed(void);
 
-/* What stands for FRAME in the new table, where it is one of the old one: for those that outlive it. */
+/* For a FRAME of the old table, the frame that replaces it in the new one; for frames that outlive
+ * the old table. */
 uintptr_t frame_table_keep(uintptr_t frame);
 
-/* Drop the old table: no walk that began before it was renewed is under way, and nobody holds a frame of it. */
+/* Drop the old table. The caller ensures that no walk from before the renewal is in progress and
+ * that no user holds a frame of it. */
 void frame_table_drop(void);
 
 #endif

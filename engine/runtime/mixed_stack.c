@@ -1,4 +1,4 @@
-/* Stacks in which the functions that an interpreter runs stand in its place. */
+/* Merges the frames of interpreters into native stacks. */
 #include "engine/runtime/mixed_stack.h"
 
 #include <errno.h>
@@ -18,11 +18,11 @@
 
 #define DEPTH_MAX 1024
 
-/* Room for a walk, of which a handler's stack has none. */
+/* Workspace of one walk; the stack of a handler is too small for it. */
 struct work {
-	_Atomic uint32_t times; /* that it was taken */
-	uint32_t times_before;  /* when the table of frames was renewed */
-	/* Of the thread that was interrupted; NULL: it has called us, and is not at any instruction. */
+	_Atomic uint32_t times; /* number of uses */
+	uint32_t times_before;  /* value of times at the last renewal of the frame table */
+	/* ucontext_t of the interrupted thread; NULL if the thread called the walk itself. */
 	const void *context;
 	uintptr_t pcs[DEPTH_MAX], sps[DEPTH_MAX], fps[DEPTH_MAX], frames[DEPTH_MAX];
 	union {
@@ -40,16 +40,16 @@ struct work {
 #define WORKS 64
 
 static struct {
-	const struct runtime *_Atomic runtimes[RUNTIME_KINDS]; /* NULL: is not looked for */
+	const struct runtime *_Atomic runtimes[RUNTIME_KINDS]; /* NULL: not searched for */
 	atomic_bool any;
 	struct work *works;
-	_Atomic uint64_t used; /* one bit for each */
-	uint64_t used_before;  /* when the table of frames was renewed */
-} all;
+	_Atomic uint64_t used; /* one bit per workspace */
+	uint64_t used_before;  /* value of used at the last renewal of the frame table */
+} mixed_stack;
 
-_Static_assert(WORKS == 8 * sizeof(all.used), "one bit for each room");
+_Static_assert(WORKS == 8 * sizeof(mixed_stack.used), "one bit per workspace");
 
-/* What is replaced may be in use: each stays, and there are few. */
+/* A replaced runtime may be in use, so all of them are kept; there are few. */
 #define KEPT_MAX 16
 
 static struct {
@@ -58,7 +58,7 @@ static struct {
 
 static void set_java_range(const struct runtime *runtime)
 {
-	if (runtime && !((const struct jvm *)runtime)->named)
+	if (runtime && !((const struct jvm *)runtime)->has_names)
 		unwind_set_java(runtime->text, runtime->text_end);
 	else
 		unwind_set_java(0, 0);
@@ -68,12 +68,12 @@ static void set_runtime(enum runtime_kind kind, const struct runtime *runtime)
 {
 	bool any = false;
 
-	atomic_store_explicit(&all.runtimes[kind], runtime, memory_order_release);
+	atomic_store_explicit(&mixed_stack.runtimes[kind], runtime, memory_order_release);
 	if (kind == RUNTIME_JVM)
 		set_java_range(runtime);
 	for (size_t i = 0; i < RUNTIME_KINDS; i++)
-		any |= atomic_load(&all.runtimes[i]) != NULL;
-	atomic_store_explicit(&all.any, any, memory_order_release);
+		any |= atomic_load(&mixed_stack.runtimes[i]) != NULL;
+	atomic_store_explicit(&mixed_stack.any, any, memory_order_release);
 }
 
 int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, size_t bytes)
@@ -85,12 +85,13 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 		set_runtime(kind, NULL);
 		return 0;
 	}
-	if (!all.works) {
-		all.works = system_map(WORKS * sizeof(*all.works));
-		if (all.works)
-			system_empty_in_children(all.works, WORKS * sizeof(*all.works));
+	if (!mixed_stack.works) {
+		mixed_stack.works = system_map(WORKS * sizeof(*mixed_stack.works));
+		if (mixed_stack.works)
+			system_empty_in_children(mixed_stack.works,
+						 WORKS * sizeof(*mixed_stack.works));
 	}
-	if (!all.works || frame_table_open() || (kind == RUNTIME_V8 && v8_open()) ||
+	if (!mixed_stack.works || frame_table_open() || (kind == RUNTIME_V8 && v8_open()) ||
 	    (kind == RUNTIME_RUBY && ruby_open()))
 		return -ENOMEM;
 	for (i = 0; i < count && memcmp(kept[i].bytes, runtime, bytes); i++)
@@ -111,44 +112,45 @@ void mixed_stack_several(bool several)
 void mixed_stack_after_fork(void)
 {
 	for (size_t i = 0; i < RUNTIME_KINDS; i++)
-		atomic_store(&all.runtimes[i], NULL);
+		atomic_store(&mixed_stack.runtimes[i], NULL);
 	unwind_set_java(0, 0);
-	atomic_store(&all.any, false);
-	atomic_store(&all.used, 0);
+	atomic_store(&mixed_stack.any, false);
+	atomic_store(&mixed_stack.used, 0);
 	mixed_stack_several(false);
 }
 
-/* NULL when all are in use. */
+/* NULL if all are in use. */
 static struct work *work_acquire(void)
 {
-	uint64_t used = atomic_load_explicit(&all.used, memory_order_relaxed), bit;
+	uint64_t used = atomic_load_explicit(&mixed_stack.used, memory_order_relaxed), bit;
 	struct work *work;
 
 	do {
 		if (used == UINT64_MAX)
 			return NULL;
-		bit = ~used & (used + 1); /* the lowest that is free */
-	} while (!atomic_compare_exchange_weak(&all.used, &used, used | bit));
-	work = &all.works[__builtin_ctzll(bit)];
+		bit = ~used & (used + 1); /* the lowest free bit */
+	} while (!atomic_compare_exchange_weak(&mixed_stack.used, &used, used | bit));
+	work = &mixed_stack.works[__builtin_ctzll(bit)];
 	atomic_fetch_add(&work->times, 1);
 	return work;
 }
 
 static void work_release(struct work *work)
 {
-	uint64_t bit = UINT64_C(1) << (work - all.works);
+	uint64_t bit = UINT64_C(1) << (work - mixed_stack.works);
 
-	atomic_fetch_and_explicit(&all.used, ~bit, memory_order_release);
+	atomic_fetch_and_explicit(&mixed_stack.used, ~bit, memory_order_release);
 }
 
-/* ---- Turns ---- */
+/* ---- Renewal of the frame table ---- */
 
-static bool stack_is_idle(void)
+static bool old_table_is_idle(void)
 {
-	uint64_t used = atomic_load(&all.used) & all.used_before;
+	uint64_t used = atomic_load(&mixed_stack.used) & mixed_stack.used_before;
 
 	for (size_t i = 0; i < WORKS; i++)
-		if (used >> i & 1 && atomic_load(&all.works[i].times) == all.works[i].times_before)
+		if (used >> i & 1 &&
+		    atomic_load(&mixed_stack.works[i].times) == mixed_stack.works[i].times_before)
 			return false;
 	return true;
 }
@@ -156,14 +158,15 @@ static bool stack_is_idle(void)
 bool mixed_stack_turn(void)
 {
 	if (frame_table_is_renewed())
-		return stack_is_idle();
+		return old_table_is_idle();
 	if (!frame_table_renew())
 		return false;
-	/* In one order with work_acquire(): who has no room yet will see the new table. */
-	all.used_before = atomic_load(&all.used);
+	/* In the total order with work_acquire(): a walk without a workspace will see the new table. */
+	mixed_stack.used_before = atomic_load(&mixed_stack.used);
 	for (size_t i = 0; i < WORKS; i++)
-		if (all.used_before >> i & 1)
-			all.works[i].times_before = atomic_load(&all.works[i].times);
+		if (mixed_stack.used_before >> i & 1)
+			mixed_stack.works[i].times_before =
+				atomic_load(&mixed_stack.works[i].times);
 	return false;
 }
 
@@ -172,7 +175,7 @@ bool mixed_stack_turn(void)
 struct merge {
 	const struct runtime *runtime;
 	const uintptr_t *pcs, *sps;
-	size_t count, at; /* native frames, and how many of them are placed */
+	size_t count, at; /* native frames, and the number already placed */
 	uintptr_t *out;
 	size_t length, max;
 };
@@ -186,8 +189,8 @@ static void merge_add(struct merge *m, uintptr_t frame)
 	m->length++;
 }
 
-/* The native frame, from the next on, that ADDRESS is in; or COUNT. Where the last one ends nobody
- * knows. */
+/* Index of the native frame, from the next one on, that contains ADDRESS; COUNT if none does. The
+ * end of the outermost frame is unknown. */
 static size_t merge_find_address(const struct merge *m, uintptr_t address)
 {
 	size_t i = m->at;
@@ -209,8 +212,8 @@ static size_t merge_find_evaluator(const struct merge *m)
 	return i;
 }
 
-/* Without addresses calls of the evaluator are told apart by their order alone. When one more of them
- * is on the stack than there are frames, the innermost has not begun with its own. */
+/* Without addresses, only their order distinguishes evaluator calls. If the stack has one more call
+ * than there are rows, the innermost has not started its own row. */
 static bool merge_starts_call(const struct merge *m, const uintptr_t *frames, size_t count)
 {
 	size_t calls = 0;
@@ -248,15 +251,15 @@ size_t mixed_stack_merge(const struct runtime *runtime, const struct native_fram
 			native = merge_find_address(&m, frames[end] & ~RUNTIME_ANCHOR);
 		else
 			native = merge_find_evaluator(&m);
-		/* A call that runs none yet, or the state's own end. */
+		/* A call that runs no frame yet, or the end of the thread state. */
 		if (begin == end)
 			continue;
-		/* A call that has not begun with its frames, or has done with them, says nothing. */
+		/* A call that has not started its frames, or that has finished them, is left out. */
 		for (; m.at < native; m.at++)
 			if (placed || !runtime_is_evaluator(runtime, m.pcs[m.at]))
 				merge_add(&m, m.pcs[m.at]);
 		placed = true;
-		/* Where the walk lost its way before, they are what is left. */
+		/* If the native walk was lost before, these frames remain. */
 		m.at += m.at < m.count;
 		for (size_t i = begin; i < end; i++)
 			merge_add(&m, frames[i]);
@@ -269,13 +272,13 @@ size_t mixed_stack_merge(const struct runtime *runtime, const struct native_fram
 
 /* ---- Walking ---- */
 
-/* Each puts what NATIVE, which is in WORK, has of RUNTIME into OUT, with all the rest. Returns how many
- * frames there are then, or 0 where there is nothing of it. */
+/* A mixer writes NATIVE, which is in WORK, to OUT and inserts the frames of RUNTIME. Returns the
+ * number of frames in OUT, or 0 if RUNTIME has no frame on this stack. */
 typedef size_t mixer(const struct runtime *runtime, struct work *work,
 		     const struct native_frames *native, uintptr_t stack_high, uintptr_t *out,
 		     size_t max, bool *truncated);
 
-/* FRAME_COUNT frames that a walk has found, in WORK, in the places of those that run them. */
+/* Merge the FRAME_COUNT frames that a walk stored in WORK with the native frames that run them. */
 static size_t merge_found(const struct runtime *runtime, struct work *work,
 			  const struct native_frames *native, size_t frame_count, uintptr_t *out,
 			  size_t max, bool *truncated)
@@ -292,7 +295,7 @@ static size_t mix_python(const struct runtime *runtime, struct work *work,
 	struct memory_reader stack = { .block = &work->python.stack_block };
 	size_t frames;
 
-	work->python.at_call = !work->context;
+	work->python.is_at_call = !work->context;
 	memory_block_init(&work->python.stack_block);
 	stack_memory_move(&stack, native->sps[0], stack_high);
 	frames = python_walk((const struct python *)runtime, &work->python, &stack, work->frames,
@@ -311,10 +314,10 @@ static size_t mix_v8(const struct runtime *runtime, struct work *work,
 	return v8_walk((const struct v8 *)runtime, &work->v8, &stack, native, out, max, truncated);
 }
 
-/* Code that Ruby has made is passed so often in a walk. */
+/* The most passages through Ruby's JIT code in one walk. */
 #define PASSES_MAX 64
 
-/* Where the walk of NATIVE frames came to code that Ruby has made, have it go on from the call that ran it. */
+/* If the walk of NATIVE frames ended in Ruby's JIT code, continue it at the evaluator call that ran the code. */
 static void continue_after_jit(const struct ruby *ruby, struct work *work,
 			       struct native_frames *native, uintptr_t stack_high, size_t max,
 			       bool *truncated)
@@ -355,7 +358,7 @@ static size_t mix_jvm(const struct runtime *runtime, struct work *work,
 {
 	(void)work;
 	(void)stack_high;
-	(void)max; /* never more than there were */
+	(void)max; /* the count never grows */
 	(void)truncated;
 	return jvm_mix((const struct jvm *)runtime, native, out);
 }
@@ -397,12 +400,12 @@ static bool stack_has_runtime(const struct runtime *runtime, const struct native
 	return false;
 }
 
-/* Replace what COUNT native frames PCS, whose places are in WORK, have of interpreters: of one of them,
- * where a stack has several. */
+/* Insert the frames of an interpreter into the COUNT native frames in PCS, whose stack positions
+ * are in WORK. If a stack has several interpreters, only one is handled. */
 static size_t mix_runtimes(struct work *work, uintptr_t stack_high, uintptr_t *pcs, size_t count,
 			   size_t max, bool *truncated)
 {
-	struct native_frames native = { .exact = work->context != NULL,
+	struct native_frames native = { .is_exact = work->context != NULL,
 					.context = work->context,
 					.pcs = pcs,
 					.sps = work->sps,
@@ -412,7 +415,7 @@ static size_t mix_runtimes(struct work *work, uintptr_t stack_high, uintptr_t *p
 	size_t mixed = 0;
 
 	for (size_t kind = 0; !mixed && kind < RUNTIME_KINDS; kind++) {
-		runtime = atomic_load_explicit(&all.runtimes[kind], memory_order_acquire);
+		runtime = atomic_load_explicit(&mixed_stack.runtimes[kind], memory_order_acquire);
 		if (!runtime || !stack_has_runtime(runtime, &native))
 			continue;
 		if (native.pcs == pcs) {
@@ -424,10 +427,10 @@ static size_t mix_runtimes(struct work *work, uintptr_t stack_high, uintptr_t *p
 	return mixed ? mixed : count;
 }
 
-/* Room to look for interpreters; NULL where there are none. */
+/* Workspace to search for interpreters; NULL if the process has none. */
 static struct work *work_acquire_if_needed(void)
 {
-	if (__builtin_expect(!atomic_load_explicit(&all.any, memory_order_acquire), 1))
+	if (__builtin_expect(!atomic_load_explicit(&mixed_stack.any, memory_order_acquire), 1))
 		return NULL;
 	return work_acquire();
 }
@@ -436,35 +439,44 @@ size_t mixed_stack_context(const void *ucontext, uintptr_t stack_high, uintptr_t
 			   bool *truncated)
 {
 	struct work *work = work_acquire_if_needed();
+	struct walk_budget budget, *outer;
 	size_t count;
 
-	if (__builtin_expect(!work, 1))
-		return unwind_context(ucontext, stack_high, pcs, max, truncated);
+	walk_budget_init(&budget);
+	outer = walk_budget_set(&budget);
 	if (max > DEPTH_MAX)
 		max = DEPTH_MAX;
-	work->context = ucontext;
-	count = unwind_context_sps(ucontext, stack_high, pcs, work->sps, work->fps, max, truncated);
-	count = mix_runtimes(work, stack_high, pcs, count, max, truncated);
-	work_release(work);
+	count = unwind_context_sps(ucontext, stack_high, pcs, work ? work->sps : NULL,
+				   work ? work->fps : NULL, max, truncated);
+	if (__builtin_expect(work != NULL, 0)) {
+		work->context = ucontext;
+		count = mix_runtimes(work, stack_high, pcs, count, max, truncated);
+		work_release(work);
+	}
+	walk_budget_set(outer);
 	return count;
 }
 
-/* Not inlined, and never left by a jump: its own frame is one of those that are skipped. */
+/* noinline, and no tail call: the skipped frames include its own. */
 __attribute__((noinline)) size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
 						  size_t max, bool *truncated)
 {
 	struct work *work = work_acquire_if_needed();
+	struct walk_budget budget, *outer;
 	size_t count;
 
+	walk_budget_init(&budget);
+	outer = walk_budget_set(&budget);
 	if (max > DEPTH_MAX)
 		max = DEPTH_MAX;
 	count = unwind_here_sps(stack_high, skip + 1, pcs, work ? work->sps : NULL,
 				work ? work->fps : NULL, max, truncated);
-	__asm__ volatile("" ::: "memory"); /* keeps the call from becoming a jump */
+	__asm__ volatile("" ::: "memory"); /* prevents a tail call */
 	if (__builtin_expect(work != NULL, 0)) {
 		work->context = NULL;
 		count = mix_runtimes(work, stack_high, pcs, count, max, truncated);
 		work_release(work);
 	}
+	walk_budget_set(outer);
 	return count;
 }

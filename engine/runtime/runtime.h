@@ -1,6 +1,6 @@
-/* An interpreter, as it was found in this process: what each kind of them has in common. Its own
- * structure, in a header of its own, begins with this one. How each kind is found is a row of
- * runtimes.c, and how its frames are put in their places a row of mixed_stack.c. */
+/* Common part of an interpreter that was found in this process. The structure of each runtime
+ * begins with it. A row of runtimes.c finds each kind, and a row of mixed_stack.c places its
+ * frames. */
 #ifndef ENGINE_RUNTIME_RUNTIME_H
 #define ENGINE_RUNTIME_RUNTIME_H
 
@@ -20,29 +20,31 @@ enum runtime_kind {
 
 struct runtime {
 	enum runtime_kind kind;
-	/* Code of the module that it is in: a thread that runs a function of it has called that. */
+	/* Code of its module: a thread that runs a function in this range has called the interpreter. */
 	uintptr_t text, text_end;
-	/* The function that runs functions, each call of which is replaced by what it runs; both 0: none. */
+	/* The evaluator, the function that runs script functions. Its calls are replaced by the
+	 * script frames that they run. Both 0: there is none. */
 	uintptr_t evaluator, evaluator_end;
-	bool has_jit;          /* it makes code elsewhere, through which no walk finds its way */
-	bool finds_own_frames; /* any stack may be one of its own, which its walk tells */
+	bool has_jit; /* it compiles code outside the module that native walks cannot cross */
+	bool finds_own_frames; /* its frames may be on any stack; only its own walk finds them */
 };
 
-/* As much as any of their own structures has. */
+/* Size of the largest runtime structure, in bytes. */
 #define RUNTIME_BYTES 1024
 
-/* Native frames as a walk found them, innermost first. */
+/* Native frames from a walk, innermost first. */
 struct native_frames {
-	uintptr_t *pcs;       /* a walk may make one 0: that is left out */
+	uintptr_t *pcs;       /* a runtime's walk may set one to 0 to leave it out */
 	const uintptr_t *sps; /* see unwind.h */
 	const uintptr_t *fps;
 	size_t count;
-	bool exact;          /* the first is an instruction to come, not a return address */
-	const void *context; /* the ucontext_t of who was interrupted; NULL: it has called us */
+	bool is_exact; /* the first is the next instruction, not a return address */
+	const void *
+		context; /* ucontext_t of the interrupted thread; NULL: the thread called the walk itself */
 };
 
-/* What a walk writes behind the frames that one call of the evaluator runs: an address on the stack of
- * that call, or 0 where it is not known, marked by a bit that no frame has. */
+/* Mark after the frames that one evaluator call runs: an address on the stack of that call, or 0 if
+ * not known, with a bit set that no frame has. */
 #define RUNTIME_ANCHOR ((uintptr_t)1)
 
 static inline bool runtime_is_evaluator(const struct runtime *runtime, uintptr_t pc)

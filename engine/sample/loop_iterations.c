@@ -1,7 +1,6 @@
-/* Turns of event loops. */
+/* Duration of event-loop iterations. */
 #include "engine/sample/loop_iterations.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,284 +12,296 @@
 #include "engine/sample/thread_clock.h"
 #include "engine/sample/threads.h"
 
-/* Threads with turns at one time. */
+/* Maximum number of threads with iterations at one time. */
 #define LOOP_ITERATIONS_MAX 1024
 
-struct turns turns = { .due_ns = UINT64_MAX };
+struct loop_iterations loop_iterations = { .due_ns = UINT64_MAX };
 
-__thread struct turn *loop_iteration_own;
+__thread struct loop_iteration *loop_iteration_own;
 static __thread bool refused; /* there was no room for this thread */
 
-static struct turn *_Atomic loop_iteration_list[LOOP_ITERATIONS_MAX]; /* the first NULL ends it */
+static struct loop_iteration
+	*_Atomic loop_iteration_list[LOOP_ITERATIONS_MAX]; /* the first NULL ends it */
 
 static struct {
 	struct wake wake;
-	atomic_bool any;         /* is in the list, or has been */
-	uint64_t limit_ns, most; /* that a turn may last, the second in ticks */
-	uint64_t opened;         /* ticks */
+	atomic_bool any;                /* the list has, or had, an entry */
+	uint64_t limit_ns, limit_ticks; /* longest iteration that is no stall */
+	uint64_t opened;                /* time of loop_iterations_open() in ticks */
 	int signo;
-	const struct stall_output *outlet;
+	const struct stall_output *output;
 	_Atomic uint64_t second;     /* of the monotonic clock */
-	_Atomic uint32_t told;       /* in that */
-	_Atomic uint64_t unreported; /* for want of room in a second */
-} all;
+	_Atomic uint32_t reported;   /* number in that second */
+	_Atomic uint64_t unreported; /* number that exceeded the limit */
+} loop_watcher;
 
-void stall_output(const struct stall_output *outlet)
+void loop_iterations_set_output(const struct stall_output *output)
 {
-	all.outlet = outlet;
+	loop_watcher.output = output;
 }
 
 /* ---- In the program's threads ---- */
 
-static struct turn *loop_iteration_create(uint32_t index)
+static struct loop_iteration *loop_iteration_create(uint32_t index)
 {
-	struct turn *turn = system_map(sizeof(*turn)), *none = NULL;
+	struct loop_iteration *iteration = system_map(sizeof(*iteration)), *none = NULL;
 
-	if (!turn)
+	if (!iteration)
 		return NULL;
-	system_empty_in_children(turn, sizeof(*turn));
-	turn->index = index;
-	atomic_store(&all.any, true);
-	if (atomic_compare_exchange_strong(&loop_iteration_list[index], &none, turn))
-		return turn;
-	system_unmap(turn, sizeof(*turn));
+	system_empty_in_children(iteration, sizeof(*iteration));
+	iteration->index = index;
+	atomic_store(&loop_watcher.any, true);
+	if (atomic_compare_exchange_strong(&loop_iteration_list[index], &none, iteration))
+		return iteration;
+	system_unmap(iteration, sizeof(*iteration));
 	return none;
 }
 
-/* One that is nobody's, or a new one, as TID's. */
-static struct turn *loop_iteration_find_free(pid_t tid)
+/* Acquire a free state, or a new one, for TID. */
+static struct loop_iteration *loop_iteration_find_free(pid_t tid)
 {
-	struct turn *turn;
-	pid_t nobody = 0;
+	struct loop_iteration *iteration;
+	pid_t free_tid = 0;
 
-	for (uint32_t i = 0; i < LOOP_ITERATIONS_MAX; i++, nobody = 0) {
-		turn = atomic_load(&loop_iteration_list[i]);
-		if (!turn)
-			turn = loop_iteration_create(i);
-		if (!turn)
+	for (uint32_t i = 0; i < LOOP_ITERATIONS_MAX; i++, free_tid = 0) {
+		iteration = atomic_load(&loop_iteration_list[i]);
+		if (!iteration)
+			iteration = loop_iteration_create(i);
+		if (!iteration)
 			break;
-		if (atomic_compare_exchange_strong(&turn->tid, &nobody, tid))
-			return turn;
+		if (atomic_compare_exchange_strong(&iteration->tid, &free_tid, tid))
+			return iteration;
 	}
 	return NULL;
 }
 
-struct turn *loop_iteration_acquire(void)
+struct loop_iteration *loop_iteration_acquire(void)
 {
-	struct turn *turn;
+	struct loop_iteration *iteration;
 
 	if (refused || own_thread_is())
 		return NULL;
-	turn = loop_iteration_find_free(system_thread());
-	refused = !turn;
-	loop_iteration_own = turn;
-	return turn;
+	iteration = loop_iteration_find_free(system_thread());
+	refused = !iteration;
+	loop_iteration_own = iteration;
+	return iteration;
 }
 
-/* It sleeps for IN nanoseconds at most, or until it is woken. */
+/* The watcher sleeps for at most IN nanoseconds, or until it is woken. */
 static void loop_iterations_set_due(uint64_t in)
 {
 	bool due = in != UINT64_MAX && clock_is_memory();
 
-	atomic_store_explicit(&turns.due_ns, due ? clock_coarse_ns() + in : UINT64_MAX,
+	atomic_store_explicit(&loop_iterations.due_ns, due ? clock_coarse_ns() + in : UINT64_MAX,
 			      memory_order_relaxed);
 }
 
-static void loop_iteration_timer_set(const struct turn *turn, uint64_t ns)
+static void loop_iteration_timer_set(const struct loop_iteration *iteration, uint64_t ns)
 {
 	const struct itimerspec then = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u),
 						       .tv_nsec = (long)(ns % 1000000000u) } };
 
-	kernel_call4(SYS_timer_settime, turn->timer, 0, (long)&then, 0);
+	kernel_call4(SYS_timer_settime, iteration->timer, 0, (long)&then, 0);
 }
 
-/* A loop that turns seldom has its stall in this turn, and the watcher may be long in coming. */
-void loop_iteration_wake_watcher(struct turn *turn)
+/* In a loop that iterates rarely, this very iteration may stall, and the watcher may take long to
+ * run. */
+void loop_iteration_wake_watcher(struct loop_iteration *iteration)
 {
-	if (!atomic_exchange(&turns.asleep, false))
+	if (!atomic_exchange(&loop_iterations.asleep, false))
 		return;
-	wake_up(&all.wake);
-	loop_iterations_set_due(all.limit_ns); /* behind that: see loop_iterations_check() */
-	atomic_store(&turn->watched, atomic_load(&turn->began));
-	if (!all.signo || !atomic_load(&turn->has_timer))
+	wake_up(&loop_watcher.wake);
+	loop_iterations_set_due(
+		loop_watcher.limit_ns); /* after the wake-up: see loop_iterations_check() */
+	atomic_store(&iteration->watched, atomic_load(&iteration->began));
+	if (!loop_watcher.signo || !atomic_load(&iteration->has_timer))
 		return;
-	atomic_store(&turn->armed, true);
-	loop_iteration_timer_set(turn, all.limit_ns);
+	atomic_store(&iteration->armed, true);
+	loop_iteration_timer_set(iteration, loop_watcher.limit_ns);
 }
 
-/* True STALLS_REPORTED_PER_SECOND times a second. (Of those who come to a new second at once, one may count in the
- * old one's place: some more are told then.) */
+/* True STALLS_REPORTED_PER_SECOND times a second. (Of two threads that start a new second at once,
+ * one may count in the old second; then a few more are reported.) */
 static bool loop_iterations_may_report(void)
 {
 	uint64_t second = clock_monotonic_ns() / 1000000000u;
 
-	if (atomic_exchange(&all.second, second) != second)
-		atomic_store(&all.told, 0);
-	return atomic_fetch_add(&all.told, 1) < STALLS_REPORTED_PER_SECOND;
+	if (atomic_exchange(&loop_watcher.second, second) != second)
+		atomic_store(&loop_watcher.reported, 0);
+	return atomic_fetch_add(&loop_watcher.reported, 1) < STALLS_REPORTED_PER_SECOND;
 }
 
 static uint64_t loop_iterations_ticks_to_ns(uint64_t ticks)
 {
-	return (uint64_t)((unsigned __int128)ticks * all.limit_ns / all.most);
+	return (uint64_t)((unsigned __int128)ticks * loop_watcher.limit_ns /
+			  loop_watcher.limit_ticks);
 }
 
-/* Its args are where the turn began and what the wait before it returned; its time is the turn's end. */
-static void tell(const struct turn *turn, uint64_t began, uint64_t now)
+/* The args are the start of the iteration and the result of the wait before it; the time is the
+ * iteration's end. */
+static void loop_iteration_report(const struct loop_iteration *iteration, uint64_t began,
+				  uint64_t now)
 {
-	pid_t tid = atomic_load_explicit(&turn->tid, memory_order_relaxed);
+	pid_t tid = atomic_load_explicit(&iteration->tid, memory_order_relaxed);
 	struct thread *thread = threads_self_by_tid(tid);
 	struct sample *sample;
 
-	if (turn->sampled == began)
-		sample = ring_reserve_stack_with(turn->index, SAMPLE_STALL, tid, turn->pcs,
-						 turn->depth, turn->truncated, turn->context,
-						 turn->context_bytes);
+	if (iteration->sampled == began)
+		sample = ring_reserve_stack_with(
+			iteration->index, SAMPLE_STALL, tid, iteration->pcs, iteration->depth,
+			iteration->truncated, iteration->context, iteration->context_bytes);
 	else
-		sample = ring_reserve_stack(turn->index, SAMPLE_STALL, tid, turn->pcs, 0, false);
+		sample = ring_reserve_stack(iteration->index, SAMPLE_STALL, tid, iteration->pcs, 0,
+					    false);
 	if (!sample)
 		return;
 	if (thread)
-		atomic_store(&thread->sampled, true); /* so its name is wanted */
+		atomic_store(&thread->sampled, true); /* so its name is needed */
 	sample->ticks = now;
 	sample->args[0] = began;
-	sample->args[1] = (uint64_t)(int64_t)turn->ready;
+	sample->args[1] = (uint64_t)(int64_t)iteration->ready;
 	ring_commit(sample);
 }
 
-/* For a handler that comes from here on the turn is watched no more: its stack is not touched while it is told. */
-void loop_iteration_end_watched(struct turn *turn)
+/* First clears `watched`: from here on a handler does not touch the stack while it is reported. */
+void loop_iteration_end_watched(struct loop_iteration *iteration)
 {
-	uint64_t began = atomic_load(&turn->began);
+	uint64_t began = atomic_load(&iteration->began);
 	uint64_t now = clock_ticks();
 
-	atomic_store(&turn->watched, 0);
-	if (atomic_exchange(&turn->armed, false) && turn->sampled != began)
-		loop_iteration_timer_set(turn, 0);
-	if (!atomic_load(&turns.on) || began & LOOP_ITERATION_OVER || began < all.opened ||
-	    (int64_t)(now - began) <= (int64_t)all.most)
+	atomic_store(&iteration->watched, 0);
+	if (atomic_exchange(&iteration->armed, false) && iteration->sampled != began)
+		loop_iteration_timer_set(iteration, 0);
+	if (!atomic_load(&loop_iterations.on) || began & LOOP_ITERATION_OVER ||
+	    began < loop_watcher.opened ||
+	    (int64_t)(now - began) <= (int64_t)loop_watcher.limit_ticks)
 		return;
 	if (!loop_iterations_may_report())
-		atomic_fetch_add(&all.unreported, 1);
-	else if (all.signo)
-		tell(turn, began, now);
-	else if (all.outlet)
-		all.outlet->tell(loop_iterations_ticks_to_ns(now - began), turn->ready);
+		atomic_fetch_add(&loop_watcher.unreported, 1);
+	else if (loop_watcher.signo)
+		loop_iteration_report(iteration, began, now);
+	else if (loop_watcher.output)
+		loop_watcher.output->report(loop_iterations_ticks_to_ns(now - began),
+					    iteration->ready);
 }
 
 void loop_iterations_thread_ended(void)
 {
-	struct turn *turn = loop_iteration_own;
+	struct loop_iteration *iteration = loop_iteration_own;
 
-	if (!turn)
+	if (!iteration)
 		return;
 	loop_iteration_own = NULL;
-	refused = true; /* destructors of the program's may wait */
-	atomic_store_explicit(&turn->ended, true, memory_order_release);
+	refused = true; /* the program's destructors may wait for descriptors */
+	atomic_store_explicit(&iteration->ended, true, memory_order_release);
 }
 
-struct turn *loop_iteration_of_signal(uintptr_t value)
+struct loop_iteration *loop_iteration_of_signal(uintptr_t value)
 {
 	return value && value == (uintptr_t)loop_iteration_own ? loop_iteration_own : NULL;
 }
 
-bool loop_iteration_is_late(const struct turn *turn)
+bool loop_iteration_is_late(const struct loop_iteration *iteration)
 {
-	uint64_t began = atomic_load(&turn->began);
+	uint64_t began = atomic_load(&iteration->began);
 
-	if (!began || began & LOOP_ITERATION_OVER || atomic_load(&turn->watched) != began ||
-	    turn->sampled == began)
+	if (!began || began & LOOP_ITERATION_OVER || atomic_load(&iteration->watched) != began ||
+	    iteration->sampled == began)
 		return false;
-	/* The timer may have been another turn's; and its clock and ours agree to a thousandth. */
-	return (int64_t)(clock_ticks() - began) >= (int64_t)(all.most - all.most / 1000);
+	/* The timer may belong to another iteration; and its clock differs from ours by up to a
+	 * thousandth. */
+	return (int64_t)(clock_ticks() - began) >=
+	       (int64_t)(loop_watcher.limit_ticks - loop_watcher.limit_ticks / 1000);
 }
 
-void loop_iteration_sampled(struct turn *turn, size_t depth, bool truncated)
+void loop_iteration_sampled(struct loop_iteration *iteration, size_t depth, bool truncated)
 {
 	struct thread_context context;
 	size_t bytes = thread_context_read(&context);
 
-	memset(turn->context, 0, bytes);
+	memset(iteration->context, 0, bytes);
 	if (bytes)
-		thread_context_write(&context, turn->context);
-	turn->context_bytes = (uint16_t)bytes;
-	turn->depth = (uint32_t)depth;
-	turn->truncated = truncated;
-	turn->sampled = atomic_load(&turn->began);
+		thread_context_write(&context, iteration->context);
+	iteration->context_bytes = (uint16_t)bytes;
+	iteration->depth = (uint32_t)depth;
+	iteration->truncated = truncated;
+	iteration->sampled = atomic_load(&iteration->began);
 }
 
 void loop_iterations_after_fork(void)
 {
-	atomic_store(&turns.on, false);
-	atomic_store(&turns.asleep, false);
+	atomic_store(&loop_iterations.on, false);
+	atomic_store(&loop_iterations.asleep, false);
 	loop_iterations_set_due(UINT64_MAX);
 	for (size_t i = 0;
-	     all.any && i < LOOP_ITERATIONS_MAX && atomic_load(&loop_iteration_list[i]); i++) {
-		system_unmap(atomic_load(&loop_iteration_list[i]), sizeof(struct turn));
+	     loop_watcher.any && i < LOOP_ITERATIONS_MAX && atomic_load(&loop_iteration_list[i]);
+	     i++) {
+		system_unmap(atomic_load(&loop_iteration_list[i]), sizeof(struct loop_iteration));
 		atomic_store(&loop_iteration_list[i], NULL);
 	}
 	loop_iteration_own = NULL;
 	refused = false;
-	all.wake = (struct wake){ 0 };
-	atomic_store(&all.told, 0);
-	atomic_store(&all.unreported, 0);
+	loop_watcher.wake = (struct wake){ 0 };
+	atomic_store(&loop_watcher.reported, 0);
+	atomic_store(&loop_watcher.unreported, 0);
 }
 
 /* ---- The watcher ---- */
 
 uint64_t loop_iterations_unreported(void)
 {
-	return atomic_load(&all.unreported);
+	return atomic_load(&loop_watcher.unreported);
 }
 
 struct wake *loop_iterations_wake(void)
 {
-	return &all.wake;
+	return &loop_watcher.wake;
 }
 
 void loop_iterations_open(uint64_t ns, uint64_t ticks, int signo)
 {
-	all.limit_ns = ns;
-	all.most = ticks;
-	all.signo = signo;
-	all.opened = clock_ticks();
-	atomic_store(&turns.asleep, false);
-	atomic_store(&turns.on, true);
+	loop_watcher.limit_ns = ns;
+	loop_watcher.limit_ticks = ticks;
+	loop_watcher.signo = signo;
+	loop_watcher.opened = clock_ticks();
+	atomic_store(&loop_iterations.asleep, false);
+	atomic_store(&loop_iterations.on, true);
 }
 
-static void loop_iteration_timer_delete(struct turn *turn)
+static void loop_iteration_timer_delete(struct loop_iteration *iteration)
 {
-	if (!atomic_exchange(&turn->has_timer, false))
+	if (!atomic_exchange(&iteration->has_timer, false))
 		return;
-	atomic_store(&turn->armed, false);
-	kernel_call4(SYS_timer_delete, turn->timer, 0, 0, 0);
+	atomic_store(&iteration->armed, false);
+	kernel_call4(SYS_timer_delete, iteration->timer, 0, 0, 0);
 	signal_share_release();
 }
 
-static void loop_iteration_release(struct turn *turn)
+static void loop_iteration_release(struct loop_iteration *iteration)
 {
-	loop_iteration_timer_delete(turn);
-	atomic_store(&turn->began, 0);
-	atomic_store(&turn->watched, 0);
-	atomic_store(&turn->ended, false);
-	turn->seen = turn->late = turn->sampled = 0;
-	atomic_store_explicit(&turn->tid, 0, memory_order_release);
+	loop_iteration_timer_delete(iteration);
+	atomic_store(&iteration->began, 0);
+	atomic_store(&iteration->watched, 0);
+	atomic_store(&iteration->ended, false);
+	iteration->seen = iteration->late = iteration->sampled = 0;
+	atomic_store_explicit(&iteration->tid, 0, memory_order_release);
 }
 
-static bool loop_iteration_timer_create(struct turn *turn, pid_t tid)
+static bool loop_iteration_timer_create(struct loop_iteration *iteration, pid_t tid)
 {
 	struct sigevent event = {
 		.sigev_notify = SIGEV_THREAD_ID,
-		.sigev_signo = all.signo,
-		.sigev_value.sival_ptr = turn,
+		.sigev_signo = loop_watcher.signo,
+		.sigev_value.sival_ptr = iteration,
 	};
 	bool made;
 
 	event.sigev_notify_thread_id = tid;
 	if (!signal_share_reserve(false))
 		return false;
-	made = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&turn->timer,
-			     0);
-	atomic_store(&turn->has_timer, made);
+	made = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event,
+			     (long)&iteration->timer, 0);
+	atomic_store(&iteration->has_timer, made);
 	if (!made)
 		signal_share_release();
 	return made;
@@ -298,100 +309,106 @@ static bool loop_iteration_timer_create(struct turn *turn, pid_t tid)
 
 static bool loop_iterations_limit_reached(void)
 {
-	return atomic_load(&all.second) == clock_monotonic_ns() / 1000000000u &&
-	       atomic_load(&all.told) >= STALLS_REPORTED_PER_SECOND;
+	return atomic_load(&loop_watcher.second) == clock_monotonic_ns() / 1000000000u &&
+	       atomic_load(&loop_watcher.reported) >= STALLS_REPORTED_PER_SECOND;
 }
 
-/* From now on the thread looks at the time where the turn that BEGAN ends. LEFT ticks from now it is late: the
- * kernel has it take its stack then, whether the watcher has a processor or not. (By a timer: see thread_clock.c.)
- * A turn that ends meanwhile may have seen no timer yet. */
-static void loop_iteration_watch(struct turn *turn, uint64_t began, pid_t tid, uint64_t left)
+/* From now on the thread reads the clock at the end of the iteration that started at BEGAN. It is
+ * late LEFT ticks from now. The kernel's timer then makes it record its stack, even if the watcher
+ * has no processor. (Why a timer: see thread_clock.c.) An iteration that ends meanwhile may not
+ * have seen the timer yet. */
+static void loop_iteration_watch(struct loop_iteration *iteration, uint64_t began, pid_t tid,
+				 uint64_t left)
 {
-	atomic_store(&turn->watched, began);
-	if (!all.signo || loop_iterations_limit_reached() ||
-	    (!atomic_load(&turn->has_timer) && !loop_iteration_timer_create(turn, tid)))
+	atomic_store(&iteration->watched, began);
+	if (!loop_watcher.signo || loop_iterations_limit_reached() ||
+	    (!atomic_load(&iteration->has_timer) && !loop_iteration_timer_create(iteration, tid)))
 		return;
-	atomic_store(&turn->armed, true);
-	loop_iteration_timer_set(turn, loop_iterations_ticks_to_ns(left) + 1);
-	if ((atomic_load(&turn->watched) != began || atomic_load(&turn->began) != began) &&
-	    atomic_exchange(&turn->armed, false))
-		loop_iteration_timer_set(turn, 0);
+	atomic_store(&iteration->armed, true);
+	loop_iteration_timer_set(iteration, loop_iterations_ticks_to_ns(left) + 1);
+	if ((atomic_load(&iteration->watched) != began ||
+	     atomic_load(&iteration->began) != began) &&
+	    atomic_exchange(&iteration->armed, false))
+		loop_iteration_timer_set(iteration, 0);
 }
 
-/* A look at one turn. Returns in how many ticks it will be late; UINT64_MAX: it is over, or was seen to be late.
- * *ACTIVE: it is not the one that was there at the last look. */
-static uint64_t loop_iteration_check(struct turn *turn, bool *active)
+/* Check one iteration. Returns the ticks until it is late; UINT64_MAX: it is over, or was found
+ * late before. Sets *ACTIVE when a new iteration has started since the last check. */
+static uint64_t loop_iteration_check(struct loop_iteration *iteration, bool *active)
 {
-	pid_t tid = atomic_load_explicit(&turn->tid, memory_order_acquire);
-	uint64_t began = atomic_load_explicit(&turn->began, memory_order_acquire);
+	pid_t tid = atomic_load_explicit(&iteration->tid, memory_order_acquire);
+	uint64_t began = atomic_load_explicit(&iteration->began, memory_order_acquire);
 	int64_t lasted;
 	uint64_t left;
 
-	if (tid && atomic_load_explicit(&turn->ended, memory_order_acquire)) {
-		loop_iteration_release(turn);
+	if (tid && atomic_load_explicit(&iteration->ended, memory_order_acquire)) {
+		loop_iteration_release(iteration);
 		return UINT64_MAX;
 	}
-	if (!tid || began < all.opened)
+	if (!tid || began < loop_watcher.opened)
 		return UINT64_MAX;
-	*active |= began != turn->seen;
-	turn->seen = began;
-	if (began & LOOP_ITERATION_OVER || turn->late == began)
+	*active |= began != iteration->seen;
+	iteration->seen = began;
+	if (began & LOOP_ITERATION_OVER || iteration->late == began)
 		return UINT64_MAX;
 	/* (The clocks of two processors may differ by a few ticks.) */
 	lasted = (int64_t)(clock_ticks() - began);
 	lasted = lasted > 0 ? lasted : 0;
-	left = lasted <= (int64_t)all.most ? all.most - (uint64_t)lasted + 1 : 0;
-	if (atomic_load(&turn->watched) != began)
-		loop_iteration_watch(turn, began, tid, left);
+	left = lasted <= (int64_t)loop_watcher.limit_ticks
+		       ? loop_watcher.limit_ticks - (uint64_t)lasted + 1
+		       : 0;
+	if (atomic_load(&iteration->watched) != began)
+		loop_iteration_watch(iteration, began, tid, left);
 	if (left)
-		return all.signo ? UINT64_MAX : left;
-	turn->late = began;
+		return loop_watcher.signo ? UINT64_MAX : left;
+	iteration->late = began;
 	if (system_thread_is_gone(tid))
-		loop_iteration_release(turn);
-	else if (!all.signo && all.outlet && !loop_iterations_limit_reached())
-		all.outlet->sample(tid);
+		loop_iteration_release(iteration);
+	else if (!loop_watcher.signo && loop_watcher.output && !loop_iterations_limit_reached())
+		loop_watcher.output->sample(tid);
 	return UINT64_MAX;
 }
 
-/* Turns that begin after this look are none before their time has passed from now on. When none has begun for as
- * long as that, those that begin are asked to wake the watcher. One may just have begun that did not see this yet:
- * that is seen at the next look, to which there is time enough for what it has written to be read here. */
+/* Iterations that start after this check cannot be late before their time limit has passed from now
+ * on. If none has started for that long, the next one is asked to wake the watcher. One may just
+ * have started that did not see this request. The next check sees that one: until then there is
+ * enough time for its stores to become visible here. */
 uint64_t loop_iterations_check(void)
 {
 	uint64_t soonest = UINT64_MAX, ticks, in;
-	bool active = false, asleep = atomic_load(&turns.asleep);
-	struct turn *turn;
+	bool active = false, asleep = atomic_load(&loop_iterations.asleep);
+	struct loop_iteration *iteration;
 
-	for (size_t i = 0; i < LOOP_ITERATIONS_MAX && (turn = atomic_load(&loop_iteration_list[i]));
-	     i++) {
-		ticks = loop_iteration_check(turn, &active);
+	for (size_t i = 0;
+	     i < LOOP_ITERATIONS_MAX && (iteration = atomic_load(&loop_iteration_list[i])); i++) {
+		ticks = loop_iteration_check(iteration, &active);
 		soonest = ticks < soonest ? ticks : soonest;
 	}
-	if (active && all.most < soonest)
-		soonest = all.most;
-	atomic_store(&turns.asleep, soonest == UINT64_MAX);
+	if (active && loop_watcher.limit_ticks < soonest)
+		soonest = loop_watcher.limit_ticks;
+	atomic_store(&loop_iterations.asleep, soonest == UINT64_MAX);
 	if (soonest != UINT64_MAX)
 		in = loop_iterations_ticks_to_ns(soonest);
 	else
-		in = asleep ? UINT64_MAX : all.limit_ns;
-	/* Who has woken it meanwhile may have said so before this. */
+		in = asleep ? UINT64_MAX : loop_watcher.limit_ns;
+	/* A thread may have woken the watcher before this store. */
 	loop_iterations_set_due(in);
-	if (wake_is_pending(&all.wake))
-		loop_iterations_set_due(all.limit_ns);
+	if (wake_is_pending(&loop_watcher.wake))
+		loop_iterations_set_due(loop_watcher.limit_ns);
 	return in;
 }
 
 void loop_iterations_close(void)
 {
-	struct turn *turn;
+	struct loop_iteration *iteration;
 
-	atomic_store(&turns.on, false);
-	atomic_store(&turns.asleep, false);
+	atomic_store(&loop_iterations.on, false);
+	atomic_store(&loop_iterations.asleep, false);
 	loop_iterations_set_due(UINT64_MAX);
-	for (size_t i = 0; i < LOOP_ITERATIONS_MAX && (turn = atomic_load(&loop_iteration_list[i]));
-	     i++) {
-		loop_iteration_timer_delete(turn);
-		if (atomic_load(&turn->ended))
-			loop_iteration_release(turn);
+	for (size_t i = 0;
+	     i < LOOP_ITERATIONS_MAX && (iteration = atomic_load(&loop_iteration_list[i])); i++) {
+		loop_iteration_timer_delete(iteration);
+		if (atomic_load(&iteration->ended))
+			loop_iteration_release(iteration);
 	}
 }

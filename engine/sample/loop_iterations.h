@@ -1,12 +1,19 @@
-/* Turns of event loops: what a thread does from the return of a wait for descriptors (epoll_wait(2), poll(2),
- * select(2) and their kin) to its next one. A turn that lasts too long is a stall.
+/* Duration of event-loop iterations. An iteration is the time from the return of a wait
+ * for descriptors (epoll_wait(2), poll(2), select(2) and similar) to the next such wait. One that
+ * lasts too long is a stall.
  *
- * The two ends of a turn cost one look at the time, which is most of it, one at the scheduler's last tick, and some
- * stores into memory of the thread's own. A watcher of the agent's side looks at all turns when one of them could
- * have become a stall. For each that goes on then it sets a timer, by which that thread alone takes its stack when
- * it is late; at its end the thread looks at the time once more, tells of the stall if it was one, and puts the timer
- * off if not. A turn that ends when the watcher should have looked and did not, for want of a processor, looks at
- * the time for itself. While no loop turns the watcher sleeps; the first turn wakes it, and sets its timer itself. */
+ * The fast path reads the clock once, which is most of its cost. It also reads the time of the
+ * scheduler's last tick, and stores a few words in the thread's own memory.
+ *
+ * * The watcher, an agent thread, checks all iterations when one of them could have become a stall.
+ *   For each that still runs it sets a timer. The timer's signal records the thread's stack when
+ *   the iteration is late.
+ * * At the iteration's end the thread reads the clock again. It reports a stall, or disarms the
+ *   timer.
+ * * If the watcher is overdue for lack of a processor, the thread reads the clock at the end of the
+ *   iteration itself.
+ * * While no loop iterates, the watcher sleeps. The first iteration wakes it, and sets its own
+ *   timer. */
 #ifndef ENGINE_SAMPLE_LOOP_ITERATIONS_H
 #define ENGINE_SAMPLE_LOOP_ITERATIONS_H
 
@@ -20,36 +27,35 @@
 #include "core/wake.h"
 #include "engine/sample/ring.h"
 
-/* In a time: the turn that began then is over. */
+/* Flag in a start time: that iteration is over. */
 #define LOOP_ITERATION_OVER UINT64_C(1)
 
-/* So many stalls of a process are told in one second; more are counted. */
+/* At most so many stalls of a process are reported per second; the others are counted. */
 #define STALLS_REPORTED_PER_SECOND 100
 
-/* Of one thread, for as long as that lives. */
-struct turn {
-	_Atomic uint64_t began; /* ticks, with LOOP_ITERATION_OVER; 0: there was none */
-	_Atomic uint64_t
-		watched;    /* the time of the turn that the watcher has seen go on; 0: none */
-	_Atomic bool armed; /* its timer is set for that */
-	int ready;          /* what the wait before it returned */
-	int epoll;          /* where that waited; -1: not at an epoll descriptor */
+/* State of one thread's iteration. Released when the thread has ended. */
+struct loop_iteration {
+	_Atomic uint64_t began;   /* start in ticks, with LOOP_ITERATION_OVER; 0: none yet */
+	_Atomic uint64_t watched; /* start that the watcher has seen; 0: none */
+	_Atomic bool armed;       /* the timer is set for that iteration */
+	int ready;                /* result of the wait before the iteration */
+	int epoll;                /* epoll descriptor of that wait; -1: none */
 
-	/* The stack in the turn that began at SAMPLED, and what the thread was working on, written by its own
-	 * handler: at the turn's end it may be working on nothing any more. */
+	/* Stack and context of the iteration that started at SAMPLED. The thread's own handler
+	 * writes them, because the context may be gone at the end of the iteration. */
 	uint64_t sampled;
 	uint32_t depth;
-	uint16_t context_bytes; /* of context, which is at the end */
+	uint16_t context_bytes; /* of context, which is the last member */
 	bool truncated;
 
-	/* The watcher's. */
-	uint64_t seen;          /* what BEGAN was last */
-	uint64_t late;          /* the time of the turn that was found too long */
-	_Atomic bool has_timer; /* which the thread may set, too */
+	/* Used by the watcher. */
+	uint64_t seen;          /* last seen value of BEGAN */
+	uint64_t late;          /* start of the iteration that was found too long */
+	_Atomic bool has_timer; /* also set by the thread */
 	int timer;
 
-	_Atomic bool ended; /* its thread has, or is about to; the watcher gives it back */
-	_Atomic pid_t tid;  /* 0: nobody's */
+	_Atomic bool ended; /* the thread has ended or is ending; the watcher releases this state */
+	_Atomic pid_t tid;  /* 0: free */
 	uint32_t index;
 	uintptr_t pcs[SAMPLE_DEPTH_MAX];
 	uint64_t context[CONTEXT_BYTES_MAX / 8]; /* a struct context_record */
@@ -57,115 +63,124 @@ struct turn {
 
 _Static_assert(CONTEXT_BYTES_MAX % 8 == 0, "one of any length has room");
 
-/* What the fast ways look at: a line of memory that hardly anybody writes to. */
-extern struct turns {
-	_Atomic bool on;     /* turns are told */
-	_Atomic bool asleep; /* the watcher is, and is to be woken when a turn begins */
-	_Atomic uint64_t
-		due_ns; /* the watcher looks before the last tick is of this time; UINT64_MAX: it need not */
-} __attribute__((aligned(64))) turns;
+/* Read by the fast path: a cache line that is rarely written. */
+extern struct loop_iterations {
+	_Atomic bool on;     /* iterations are recorded */
+	_Atomic bool asleep; /* the watcher sleeps until an iteration starts */
+	/* The watcher checks before the last scheduler tick reaches this time; UINT64_MAX: no check
+	 * is due. */
+	_Atomic uint64_t due_ns;
+} __attribute__((aligned(64))) loop_iterations;
 
-/* The calling thread's; NULL where it had no turn yet. */
-extern __thread struct turn *loop_iteration_own;
+/* The calling thread's state; NULL before its first iteration. */
+extern __thread struct loop_iteration *loop_iteration_own;
 
-/* The slow ways. errno is left alone. */
-struct turn *loop_iteration_acquire(void);
-void loop_iteration_wake_watcher(struct turn *turn);
-void loop_iteration_end_watched(struct turn *turn);
+/* Slow paths. They preserve errno. */
+struct loop_iteration *loop_iteration_acquire(void);
+void loop_iteration_wake_watcher(struct loop_iteration *iteration);
+void loop_iteration_end_watched(struct loop_iteration *iteration);
 
-/* The watcher should have looked, and may not have had a processor. */
+/* True if the watcher is late, possibly for lack of a processor. */
 static inline bool loop_iterations_are_overdue(void)
 {
-	uint64_t due = atomic_load_explicit(&turns.due_ns, memory_order_relaxed);
+	uint64_t due = atomic_load_explicit(&loop_iterations.due_ns, memory_order_relaxed);
 
 	return due != UINT64_MAX && clock_coarse_ns() > due;
 }
 
-/* Before a wait for descriptors: the turn is over. */
+/* The iteration ends, before a wait for descriptors. */
 static inline void loop_iteration_end(void)
 {
-	struct turn *turn = loop_iteration_own;
+	struct loop_iteration *iteration = loop_iteration_own;
 	uint64_t began;
 
-	if (__builtin_expect(!turn, 1))
+	if (__builtin_expect(!iteration, 1))
 		return;
-	if (__builtin_expect(atomic_load_explicit(&turn->watched, memory_order_relaxed) != 0, 0) ||
+	if (__builtin_expect(atomic_load_explicit(&iteration->watched, memory_order_relaxed) != 0,
+			     0) ||
 	    __builtin_expect(loop_iterations_are_overdue(), 0))
-		loop_iteration_end_watched(turn);
-	began = atomic_load_explicit(&turn->began, memory_order_relaxed);
-	atomic_store_explicit(&turn->began, began | LOOP_ITERATION_OVER, memory_order_release);
+		loop_iteration_end_watched(iteration);
+	began = atomic_load_explicit(&iteration->began, memory_order_relaxed);
+	atomic_store_explicit(&iteration->began, began | LOOP_ITERATION_OVER, memory_order_release);
 }
 
-/* Behind one, which waited at EPOLL (-1: at descriptors by themselves) and returned READY. */
+/* An iteration starts, after a wait. EPOLL is the descriptor of that wait (-1: no epoll
+ * descriptor); READY is its result. */
 static inline void loop_iteration_begin(int ready, int epoll)
 {
-	struct turn *turn = loop_iteration_own;
+	struct loop_iteration *iteration = loop_iteration_own;
 
-	if (__builtin_expect(!atomic_load_explicit(&turns.on, memory_order_relaxed), 1))
+	if (__builtin_expect(!atomic_load_explicit(&loop_iterations.on, memory_order_relaxed), 1))
 		return;
-	if (__builtin_expect(!turn, 0)) {
-		turn = loop_iteration_acquire();
-		if (!turn)
+	if (__builtin_expect(!iteration, 0)) {
+		iteration = loop_iteration_acquire();
+		if (!iteration)
 			return;
 	}
-	turn->ready = ready;
-	turn->epoll = epoll;
-	atomic_store_explicit(&turn->began, clock_ticks() & ~LOOP_ITERATION_OVER,
+	iteration->ready = ready;
+	iteration->epoll = epoll;
+	atomic_store_explicit(&iteration->began, clock_ticks() & ~LOOP_ITERATION_OVER,
 			      memory_order_release);
-	if (__builtin_expect(atomic_load_explicit(&turns.asleep, memory_order_relaxed), 0))
-		loop_iteration_wake_watcher(turn);
+	if (__builtin_expect(atomic_load_explicit(&loop_iterations.asleep, memory_order_relaxed),
+			     0))
+		loop_iteration_wake_watcher(iteration);
 }
 
-/* Whether a wait at COUNT descriptors, ONE being the first of them, is no end of the turn: it waits for time alone,
- * or it is a call that blocks in a turn of an epoll's, for an answer say. Other loops that turn within one another
- * have the inner one's epoll descriptor among the outer one's. */
+/* True if a wait for COUNT descriptors, the first of which is ONE, does not end the iteration.
+ * Either it only waits for time, or it is a blocking call within an iteration of an epoll loop, for
+ * example for a reply. Nested event loops are different: the outer loop waits for the inner one's
+ * epoll descriptor. */
 static inline bool loop_iteration_continues(size_t count, int one)
 {
-	const struct turn *turn = loop_iteration_own;
+	const struct loop_iteration *iteration = loop_iteration_own;
 
-	return !count || (count == 1 && turn && turn->epoll >= 0 && one != turn->epoll);
+	return !count ||
+	       (count == 1 && iteration && iteration->epoll >= 0 && one != iteration->epoll);
 }
 
-/* How stalls come out where the rings are not open, as another engine takes the samples. */
+/* Output for stalls when another engine samples and the rings are not open. */
 struct stall_output {
-	/* Have thread TID sampled now, for its wall clock, if that can be. In a thread of the agent's. */
+	/* Request a wall-clock sample of thread TID now, if possible. Called by an agent thread. */
 	void (*sample)(pid_t tid);
-	/* A turn of the calling thread lasted NS, behind a wait that returned READY. errno may change. */
-	void (*tell)(uint64_t ns, int ready);
+	/* Report that the calling thread's iteration lasted NS, after a wait that returned READY.
+	 * May change errno. */
+	void (*report)(uint64_t ns, int ready);
 };
 
-/* Which, before loop_iterations_open(). */
-void stall_output(const struct stall_output *outlet);
+/* Set the output, before loop_iterations_open(). */
+void loop_iterations_set_output(const struct stall_output *output);
 
-/* In a thread that ends. */
+/* Called by a thread that ends. */
 void loop_iterations_thread_ended(void);
 
-/* The signal of TIMER has come to this thread: whether that is by a turn of its own, and whether the turn goes on,
- * so that its stack is wanted in turn->pcs, and then by loop_iteration_sampled(), which adds what the thread is working on.
- * Async-signal-safe. */
-struct turn *loop_iteration_of_signal(uintptr_t value);
-bool loop_iteration_is_late(const struct turn *turn);
-void loop_iteration_sampled(struct turn *turn, size_t depth, bool truncated);
+/* Handling of the timer's signal, in the thread that it interrupted; async-signal-safe.
+ * loop_iteration_of_signal() returns the thread's state if VALUE belongs to it, else NULL. If loop_iteration_is_late(),
+ * the handler writes the stack to iteration->pcs and then calls loop_iteration_sampled(), which adds the thread's
+ * context. */
+struct loop_iteration *loop_iteration_of_signal(uintptr_t value);
+bool loop_iteration_is_late(const struct loop_iteration *iteration);
+void loop_iteration_sampled(struct loop_iteration *iteration, size_t depth, bool truncated);
 
-/* In a forked child: there are none. */
+/* Free all states in a forked child. */
 void loop_iterations_after_fork(void);
 
-/* The rest is for the watcher, which the C library need not know.
+/* The watcher calls the functions below; the C library need not know its thread.
  *
- * From now on turns of more than NS nanoseconds, which are TICKS, are stalls. SIGNO: by which a thread takes its
- * stack; 0: the outlet is to be asked for that, and told of stalls. */
+ * From now on, iterations of more than NS nanoseconds, which are TICKS, are stalls. The signal
+ * SIGNO makes a thread record its stack. SIGNO 0: the output takes samples and reports stalls. */
 void loop_iterations_open(uint64_t ns, uint64_t ticks, int signo);
 
-/* Look at all turns. Returns in how many nanoseconds to look again; UINT64_MAX: when woken. */
+/* Check all iterations. Returns the nanoseconds until the next check; UINT64_MAX: wait until woken.
+ */
 uint64_t loop_iterations_check(void);
 
-/* By which it is woken. */
+/* The wake-up object of the watcher. */
 struct wake *loop_iterations_wake(void);
 
-/* No turn is looked at any more; timers are given back. */
+/* Stop recording iterations and delete the timers. */
 void loop_iterations_close(void);
 
-/* Stalls that were not told, as there were too many, since the process began. */
+/* Stalls that exceeded the limit and were not reported, since the process began. */
 uint64_t loop_iterations_unreported(void);
 
 #endif

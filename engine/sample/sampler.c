@@ -1,7 +1,8 @@
-/* The signal in which a thread samples itself.
+/* Handler of the sampling signal.
  *
- * All of it but sampler_install(), sampler_remove() and sampler_thread_ended() runs in the handler, in whatever
- * thread and state the program was: no locks, no allocation, and errno is not touched. */
+ * Everything except sampler_install(), sampler_remove() and sampler_thread_ended() runs in the
+ * handler, in any thread and any state of the program. So there are no locks and no allocations,
+ * and errno is not touched. */
 #include "engine/sample/sampler.h"
 
 #include <errno.h>
@@ -19,6 +20,8 @@
 #include "engine/jfr/jfr_types.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/runtime/mixed_stack.h"
+#include "engine/sample/handler_budget.h"
+#include "engine/sample/library_signals.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
@@ -29,58 +32,39 @@ static _Atomic int signal_number;
 static _Atomic bool enabled, given_up;
 static struct disposition previous;
 
-/* A call that is to be made in the handler, by a timer of the process PID; 0: none. */
+/* A delayed call, which a timer of process PID makes in the handler; 0: none. */
 static struct {
 	_Atomic pid_t pid;
 	int timer;
 	void (*call)(void);
-} later;
+} delayed_call;
 static sampler_installer *installer;
 static sampler_remover *remover;
 
-/* What other threads were told to call, and how many are about to tell them. */
+/* The call that other threads make from the handler, and the number of threads that are sending
+ * that signal. */
 static void (*_Atomic broadcast_call)(void);
 static _Atomic uint32_t broadcasters;
 
-/* Until nothing sends signals any more: a thread that sets its timer may have to wait for a processor. */
+/* How long to wait until no signal is sent any more: a thread that sets its timer may have to wait
+ * for a processor. */
 #define QUIET_TRIES    500
 #define QUIET_PAUSE_NS 1000000u
 
-/* Of the signals for programs, the first that the C library leaves to them, and the last but one: that
- * is valgrind's. */
+/* Of the signals for programs: the first that the C library leaves to them, and the last but one.
+ * The last one is valgrind's. */
 #define FIRST_SIGNAL 34
 #define LAST_SIGNAL  63
 
-#if defined(__x86_64__)
-#define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RIP])
-#define CONTEXT_SP(uc)     ((uintptr_t)(uc)->uc_mcontext.gregs[REG_RSP])
-#define CONTEXT_RESULT(uc) ((uc)->uc_mcontext.gregs[REG_RAX])
-static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
-#elif defined(__aarch64__)
-#define CONTEXT_PC(uc)     ((uintptr_t)(uc)->uc_mcontext.pc)
-#define CONTEXT_SP(uc)     ((uintptr_t)(uc)->uc_mcontext.sp)
-#define CONTEXT_RESULT(uc) ((int64_t)(uc)->uc_mcontext.regs[0])
-static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
-#endif
-
-#define CALL_BYTES sizeof(system_call)
-
-/* A system call's instruction is at CODE. Not even code is sure to be readable. */
-static bool memory_is_system_call(uintptr_t code)
-{
-	uint8_t bytes[CALL_BYTES];
-
-	return memory_copy(bytes, code, CALL_BYTES) && !memcmp(bytes, system_call, CALL_BYTES);
-}
-
-/* Interrupted in a system call, or just out of one that was. The kernel sets the pc back to the
- * call where it will restart that, and leaves it behind with EINTR where it will not. */
+/* True if UC was interrupted in a system call, or just after an interrupted one. The kernel sets
+ * the pc back to the call if it will restart it. Otherwise it leaves the pc after the call, with
+ * EINTR. */
 static bool in_system_call(const ucontext_t *uc)
 {
-	uintptr_t pc = CONTEXT_PC(uc);
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
 
-	return memory_is_system_call(pc) ||
-	       (CONTEXT_RESULT(uc) == -EINTR && memory_is_system_call(pc - CALL_BYTES));
+	return memory_is_system_call(pc) || ((long)CONTEXT_RESULT(uc) == -EINTR &&
+					     memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES));
 }
 
 static uint64_t own_cpu_ns(void)
@@ -111,11 +95,11 @@ static struct sample *sampler_reserve(struct thread *thread, enum sample_kind ki
 				  depth, truncated);
 }
 
-/* Reserve a sample of KIND with the stack that UC was interrupted on. */
+/* Reserve a sample of KIND with the stack of the interrupted context UC. */
 static struct sample *sample_interrupted(struct thread *thread, enum sample_kind kind,
 					 const ucontext_t *uc)
 {
-	uintptr_t sp = CONTEXT_SP(uc);
+	uintptr_t sp = (uintptr_t)CONTEXT_SP(uc);
 	bool on_known_stack = sp >= thread->stack_low && sp < thread->stack_high;
 	uintptr_t *pcs = ring_scratch_acquire();
 	struct sample *sample;
@@ -129,12 +113,12 @@ static struct sample *sample_interrupted(struct thread *thread, enum sample_kind
 	sample = sampler_reserve(thread, kind, pcs, depth, truncated);
 	ring_scratch_release(pcs);
 	if (unwind_wants_refresh())
-		ring_wake(); /* it looks for new modules first */
+		ring_wake(); /* the collector looks for new modules first */
 	return sample;
 }
 
-/* Its args are the slot, and the thread's CPU time, so that the collector sees whether it ran
- * again. */
+/* The args are the slot and the thread's CPU time, from which the collector sees whether the thread
+ * ran again. */
 static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 {
 	struct sample *sample = sample_interrupted(thread, SAMPLE_WALL, uc);
@@ -147,26 +131,34 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 	sampler_commit(thread, sample);
 }
 
-static void take_cpu_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
+static void commit_cpu_sample(struct thread *thread, uint32_t weight, const ucontext_t *uc)
 {
-	uint64_t cpu_ns = own_cpu_ns();
-	uint32_t due = thread_clock_take(&thread->clock, cpu_ns);
-	struct sample *sample;
+	struct sample *sample = sample_interrupted(thread, SAMPLE_CPU, uc);
 
-	if (!due) {
-		if (timer == TIMER_FIRST)
-			thread_clock_again(&thread->clock, cpu_ns);
-		return;
-	}
-	sample = sample_interrupted(thread, SAMPLE_CPU, uc);
 	if (!sample)
 		return;
-	sample->weight = due;
+	sample->weight = weight;
 	sampler_commit(thread, sample);
 }
 
-/* What can still be told of a thread that is done: the function that it was made for, and the
- * library's two that called it. */
+/* A sample that the budget refuses stays due; the next sample's weight includes it. */
+static void take_cpu_sample(struct thread *thread, const ucontext_t *uc)
+{
+	struct cpu_timer *timer = &thread->clock.cpu;
+	uint64_t cpu_ns = own_cpu_ns();
+	bool is_due = cpu_timer_is_due(timer, cpu_ns),
+	     is_allowed = is_due && handler_budget_begin();
+	uint32_t due = is_allowed ? cpu_timer_advance(timer, cpu_ns) : 0;
+
+	cpu_timer_continue(timer, cpu_ns, !is_due && in_system_call(uc));
+	if (due)
+		commit_cpu_sample(thread, due, uc);
+	if (is_allowed)
+		handler_budget_end();
+}
+
+/* At a thread's end, its stack shows only the function that it was created for, and the two
+ * functions of the C library that called it. */
 #define OUTERMOST 2
 
 static struct sample *sample_entry(struct thread *thread)
@@ -189,7 +181,7 @@ static struct sample *sample_entry(struct thread *thread)
 
 static void take_last_sample(struct thread *thread)
 {
-	uint32_t due = thread_clock_take(&thread->clock, own_cpu_ns());
+	uint32_t due = cpu_timer_end(&thread->clock.cpu);
 	struct sample *sample;
 
 	if (!due)
@@ -215,30 +207,38 @@ void sampler_thread_ended(void)
 	threads_ended();
 }
 
-/* Not ours: somebody else's handler was there before. */
+/* The signal belongs to the program's earlier handler. */
 static void sampler_forward(int signo, siginfo_t *info, void *uc)
 {
 	if (previous.handler == (void *)SIG_DFL || previous.handler == (void *)SIG_IGN)
 		return;
-	/* One without SA_SIGINFO looks at the first alone. */
+	/* A handler without SA_SIGINFO reads only the first argument. */
 	((sampler_handler *)previous.handler)(signo, info, uc);
 }
 
-static void take_sample(struct thread *thread, enum thread_timer timer, const ucontext_t *uc)
+static void take_sample(struct thread *thread, enum clock_kind kind, const ucontext_t *uc)
 {
-	if (timer == TIMER_WALL) {
-		thread_clock_interrupted(&thread->clock);
-		take_wall_sample(thread, uc);
-	} else {
-		take_cpu_sample(thread, timer, uc);
+	if (kind == CLOCK_OF_CPU) {
+		take_cpu_sample(thread, uc);
+		return;
 	}
+	/* Not dropped: a thread that has just been sampled runs, so its share would be too small. */
+	if (!handler_budget_begin()) {
+		thread_clock_interrupt_again(&thread->clock, handler_budget_wait_ns());
+		return;
+	}
+	thread_clock_interrupted(&thread->clock);
+	take_wall_sample(thread, uc);
+	handler_budget_end();
 }
 
-/* Also of a thread that takes no samples. Its args are the signal and its code, and the address. */
+/* Also called in threads that are not sampled. The args are the signal, its code, and the address.
+ */
 void sampler_crashed(int signo, int code, uintptr_t address, const void *context)
 {
 	struct thread *thread = threads_self();
-	uintptr_t sp = CONTEXT_SP((const ucontext_t *)context), *pcs = ring_scratch_acquire();
+	uintptr_t sp = (uintptr_t)CONTEXT_SP((const ucontext_t *)context),
+		  *pcs = ring_scratch_acquire();
 	bool on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
 	struct sample *sample;
 	bool truncated;
@@ -258,21 +258,23 @@ void sampler_crashed(int signo, int code, uintptr_t address, const void *context
 	ring_commit(sample);
 }
 
-/* Its turn of an event loop lasts too long. The stack stays with the turn, until it is told at its end. */
-static void take_stall_stack(struct turn *turn, const ucontext_t *uc)
+/* The thread's event-loop iteration is late. The stack is stored in ITERATION until the iteration ends.
+ */
+static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t *uc)
 {
-	uintptr_t sp = CONTEXT_SP(uc);
+	uintptr_t sp = (uintptr_t)CONTEXT_SP(uc);
 	const struct thread *thread;
 	bool on_known_stack, truncated;
 	size_t depth;
 
-	if (!loop_iteration_is_late(turn))
+	if (!loop_iteration_is_late(iteration) || !handler_budget_begin())
 		return;
-	thread = threads_self_by_tid(atomic_load_explicit(&turn->tid, memory_order_relaxed));
+	thread = threads_self_by_tid(atomic_load_explicit(&iteration->tid, memory_order_relaxed));
 	on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
-	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, turn->pcs,
+	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, iteration->pcs,
 				    SAMPLE_DEPTH_MAX, &truncated);
-	loop_iteration_sampled(turn, depth, truncated);
+	loop_iteration_sampled(iteration, depth, truncated);
+	handler_budget_end();
 	if (unwind_wants_refresh())
 		ring_wake();
 }
@@ -280,21 +282,22 @@ static void take_stall_stack(struct turn *turn, const ucontext_t *uc)
 static void sampler_run_delayed_call(void)
 {
 	if (sampler_call_off())
-		later.call();
+		delayed_call.call();
 }
 
 static void on_signal(int signo, siginfo_t *info, void *uc)
 {
 	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
 	uintptr_t slot = value & ~CLOCK_KIND_BITS;
-	struct turn *turn = info->si_code == SI_TIMER ? loop_iteration_of_signal(value) : NULL;
+	struct loop_iteration *iteration =
+		info->si_code == SI_TIMER ? loop_iteration_of_signal(value) : NULL;
 
-	if (info->si_code == SI_TIMER && value == (uintptr_t)&later)
+	if (info->si_code == SI_TIMER && value == (uintptr_t)&delayed_call)
 		sampler_run_delayed_call();
 	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&broadcast_call)
 		atomic_load (&broadcast_call)();
-	else if (turn)
-		take_stall_stack(turn, uc);
+	else if (iteration)
+		take_stall_stack(iteration, uc);
 	else if (info->si_code != SI_TIMER || !thread_slot_is_valid(slot))
 		sampler_forward(signo, info, uc);
 	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
@@ -309,8 +312,8 @@ static bool signal_is_free(int signo)
 	return !disposition_get(signo, &now) && now.handler == (void *)SIG_DFL;
 }
 
-/* An emulator of another processor needs some signals itself, and has no number for the last few of the program's: a
- * handler can be set, but nothing comes. */
+/* An emulator of another processor uses some signals itself, and has no number for the program's
+ * last few. A handler for such a signal can be set, but the signal never arrives. */
 static bool signal_can_arrive(int signo)
 {
 	static _Atomic int known;
@@ -333,7 +336,8 @@ static bool signal_can_arrive(int signo)
 int sampler_choose_below(int signo)
 {
 	while (--signo > FIRST_SIGNAL)
-		if (signal_is_free(signo) && signal_can_arrive(signo))
+		if (!signal_is_of_library(signo) && signal_is_free(signo) &&
+		    signal_can_arrive(signo))
 			return signo;
 	return 0;
 }
@@ -342,9 +346,13 @@ int sampler_choose(void)
 {
 	int signo = sampler_choose_below(LAST_SIGNAL + 1);
 
-	/* Where every one is taken (the Go runtime takes them all) we go before the handler of
-	 * the highest, and pass on what is not ours. */
-	return signo ? signo : LAST_SIGNAL;
+	if (signo)
+		return signo;
+	/* If every signal is taken (the Go runtime takes them all), the handler goes before that of
+	 * the highest one, and forwards foreign signals to it. */
+	for (signo = LAST_SIGNAL; signal_is_of_library(signo);)
+		signo--;
+	return signo;
 }
 
 void sampler_install_by(sampler_installer *install, sampler_remover *remove)
@@ -371,15 +379,15 @@ int sampler_install(void)
 	return signo;
 }
 
-/* A timer that some thread was just making is taken away with the others. */
+/* Also deletes a timer that a thread was just creating. */
 static bool is_quiet(void)
 {
 	threads_close();
-	return signal_share_close() && !atomic_load(&turns.on) && !atomic_load(&broadcasters) &&
-	       !sampler_call_pends();
+	return signal_share_close() && !atomic_load(&loop_iterations.on) &&
+	       !atomic_load(&broadcasters) && !sampler_call_pends();
 }
 
-/* (What watches turns asks the other engine.) */
+/* (The stall watcher gets its signals from the other engine.) */
 static bool is_quiet_beside(void)
 {
 	threads_close();
@@ -421,7 +429,7 @@ int sampler_signal(void)
 void sampler_give_up(int signo)
 {
 	if (signo != sampler_signal())
-		return; /* only thought of: another will be chosen */
+		return; /* the signal was only a candidate: another will be chosen */
 	atomic_store(&enabled, false);
 	atomic_store(&given_up, true);
 	sampler_call_off();
@@ -429,19 +437,20 @@ void sampler_give_up(int signo)
 	atomic_store(&signal_number, 0);
 }
 
-/* To the thread: another of the process may be one that no C library knows of. */
+/* The timer signals the thread: another thread of the process may be unknown to the C library. */
 int sampler_call_later(uint64_t after_ns, void (*call)(void))
 {
 	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(after_ns / 1000000000u),
 						 .tv_nsec = (long)(after_ns % 1000000000u) } };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
-				  .sigev_value.sival_ptr = &later };
+				  .sigev_value.sival_ptr = &delayed_call };
 	bool was_installed = sampler_signal();
 	long err = 0;
 
 	event.sigev_signo = sampler_install();
-	/* A fork copies what is handled before it copies memory: if another thread installed the handler
-	 * between the two, memory says that it is there, and it is not. */
+	/* A fork copies signal handlers before it copies memory. If another thread installs the
+	 * handler in between, the child's memory says that it is installed, and it is not.
+	 */
 	if (event.sigev_signo < 0)
 		err = event.sigev_signo;
 	else if (was_installed)
@@ -449,32 +458,33 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void))
 	if (err)
 		return (int)err;
 	event.sigev_notify_thread_id = system_thread();
-	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&later.timer, 0);
+	err = kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event,
+			   (long)&delayed_call.timer, 0);
 	if (err)
 		return (int)err;
-	later.call = call;
-	atomic_store(&later.pid, system_process());
-	kernel_call4(SYS_timer_settime, later.timer, 0, (long)&when, 0);
+	delayed_call.call = call;
+	atomic_store(&delayed_call.pid, system_process());
+	kernel_call4(SYS_timer_settime, delayed_call.timer, 0, (long)&when, 0);
 	return 0;
 }
 
 bool sampler_call_pends(void)
 {
-	pid_t pid = atomic_load(&later.pid);
+	pid_t pid = atomic_load(&delayed_call.pid);
 
-	/* (What a child of vfork finds here is its parent's.) */
+	/* (A child of vfork finds its parent's value here.) */
 	return pid && pid == system_process();
 }
 
 uint64_t sampler_call_off(void)
 {
 	struct itimerspec left = { 0 };
-	pid_t pid = atomic_load(&later.pid);
+	pid_t pid = atomic_load(&delayed_call.pid);
 
-	if (!sampler_call_pends() || !atomic_compare_exchange_strong(&later.pid, &pid, 0))
+	if (!sampler_call_pends() || !atomic_compare_exchange_strong(&delayed_call.pid, &pid, 0))
 		return 0;
-	kernel_call4(SYS_timer_gettime, later.timer, (long)&left, 0, 0);
-	kernel_call4(SYS_timer_delete, later.timer, 0, 0, 0);
+	kernel_call4(SYS_timer_gettime, delayed_call.timer, (long)&left, 0, 0);
+	kernel_call4(SYS_timer_delete, delayed_call.timer, 0, 0, 0);
 	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec + 1;
 }
 
@@ -508,7 +518,7 @@ bool sampler_after_fork(void)
 {
 	atomic_store(&enabled, false);
 	atomic_store(&broadcasters, 0);
-	return atomic_exchange(&later.pid, 0);
+	return atomic_exchange(&delayed_call.pid, 0);
 }
 
 void sampler_enable(bool on)

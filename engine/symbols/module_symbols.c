@@ -1,4 +1,4 @@
-/* All that is known of one module's symbols, from the best source to the last. */
+/* Symbols of one module from all its sources, the best source first. */
 #include "engine/symbols/module_symbols.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 /* Longer symbols are cut. */
 #define TEXT_BYTES 8192
 
-/* No C library's entry code is longer. */
+/* No C library has longer entry code. */
 #define ENTRY_BYTES 64
 
-/* The vDSO has two pages or some more. */
+/* The vDSO has two pages or a few more. */
 #define VDSO_MAX (256 * 1024)
 
 struct search {
@@ -29,7 +29,7 @@ struct search {
 	size_t count;
 	module_symbols_named named;
 	void *context;
-	char *text; /* TEXT_BYTES */
+	char *text; /* TEXT_BYTES in size */
 };
 
 static bool search_is_complete(const struct search *search)
@@ -40,7 +40,7 @@ static bool search_is_complete(const struct search *search)
 	return true;
 }
 
-/* A version ("memcpy@@GLIBC_2.14") says nothing to the reader of a profile. */
+/* Remove a symbol version ("memcpy@@GLIBC_2.14"), which does not help the reader of a profile. */
 static void cut_version(char *text)
 {
 	char *at = strchr(text, '@');
@@ -49,7 +49,7 @@ static void cut_version(char *text)
 		*at = '\0';
 }
 
-/* Tell the names of what ELF has just answered; neighbours often have the same. */
+/* Report the names of the new answers from ELF; adjacent matches often share a name. */
 static int search_report_names(struct search *search, struct elf *elf, const Elf64_Shdr *strings)
 {
 	uint32_t last = 0;
@@ -58,24 +58,25 @@ static int search_report_names(struct search *search, struct elf *elf, const Elf
 	for (size_t i = 0; i < search->count && !err; i++) {
 		struct symbol_match *match = &search->matches[i];
 
-		if (!match->found || match->named)
+		if (!match->found || match->is_named)
 			continue;
 		if (match->name != last) {
 			n = elf_string(elf, strings, match->name, search->text, TEXT_BYTES);
-			if (n <= 0) { /* a name out of the table: as good as none */
+			if (n <= 0) { /* the name is outside the table: treat it as missing */
 				match->found = false;
 				continue;
 			}
 			cut_version(search->text);
 			last = match->name;
 		}
-		match->named = true;
-		err = search->named(search->context, match, search->text, match->plt ? "@plt" : "");
+		match->is_named = true;
+		err = search->named(search->context, match, search->text,
+				    match->is_plt ? "@plt" : "");
 	}
 	return err;
 }
 
-/* Only an error that is not the file's ends the search. */
+/* Only an error that does not concern one file ends the search. */
 static int is_fatal(int err)
 {
 	return err == -ENOMEM ? err : 0;
@@ -135,7 +136,7 @@ static int search_dynamic(struct search *search, struct elf *file)
 	return search_section(search, file, SHT_DYNSYM);
 }
 
-/* Stubs of functions that are chosen at load (STT_GNU_IFUNC). Programs do not export theirs. */
+/* Stubs of functions that are selected at load time (STT_GNU_IFUNC). Programs do not export theirs. */
 static int search_resolvers(struct search *search, struct elf *file, uint32_t type)
 {
 	const Elf64_Shdr *table = elf_find_section_type(file, type);
@@ -161,7 +162,7 @@ static int search_stubs(struct search *search, struct elf *file)
 	return err;
 }
 
-/* Programs without symbols have an entry all the same, and stacks that begin there. */
+/* Programs without symbols still have an entry point, where stacks begin. */
 static int search_entry(struct search *search, struct elf *file)
 {
 	uint64_t entry = elf_header(file)->e_entry;
@@ -174,7 +175,7 @@ static int search_entry(struct search *search, struct elf *file)
 
 		if (match->found || match->address - entry >= ENTRY_BYTES)
 			continue;
-		match->found = match->named = true;
+		match->found = match->is_named = true;
 		match->start = entry;
 		err = search->named(search->context, match, "_start", "");
 	}
@@ -188,7 +189,7 @@ static int read_loaded(void *context, uint64_t address, void *data, size_t size)
 	return process_memory_read(search->module->bias + address, data, size);
 }
 
-/* The function of Go that MATCH is in. */
+/* Report the Go function that contains MATCH. */
 static int search_report_go(struct search *search, struct go_functions *functions,
 			    struct symbol_match *match)
 {
@@ -199,12 +200,12 @@ static int search_report_go(struct search *search, struct go_functions *function
 	    go_functions_get(functions, number, &function) ||
 	    go_functions_name(functions, &function, search->text, TEXT_BYTES) <= 0)
 		return 0;
-	match->found = match->named = true;
+	match->found = match->is_named = true;
 	match->start = function.start;
 	return search->named(search->context, match, search->text, "");
 }
 
-/* Go keeps names of its own, whatever was stripped. */
+/* Go has its own table of names, which strip tools keep. */
 static int search_go(struct search *search, struct elf *file)
 {
 	bool loaded = search->mapped.mapped;
@@ -228,7 +229,7 @@ static int search_file(struct search *search, struct elf *file)
 	};
 	int err = search_section(search, file, SHT_SYMTAB);
 
-	/* A whole table makes the first two needless, but it has no stubs. */
+	/* With a full symbol table the first two are not needed, but it has no stubs. */
 	for (size_t i = has_symbols(file) ? 2 : 0; i < sizeof(sources) / sizeof(*sources); i++) {
 		if (err || search_is_complete(search))
 			break;
@@ -251,7 +252,7 @@ static int search_image(struct search *search)
 	return err;
 }
 
-/* The vDSO of a process that is gone is ours, where the kernel is the same still. */
+/* Whether the vDSO of this process serves for an exited one: it does if the kernel is the same. */
 static bool vdso_is_same(const struct module *module, struct elf *elf)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -261,7 +262,7 @@ static bool vdso_is_same(const struct module *module, struct elf *elf)
 		!memcmp(id, module->build_id, module->build_id_size));
 }
 
-/* The vDSO is a whole file in memory. Its section headers, which are last, tell how long. */
+/* The vDSO is a whole file in memory. The section headers are at its end, so they give its size. */
 static int search_vdso(struct search *search)
 {
 	uintptr_t start =

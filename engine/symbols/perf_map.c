@@ -1,6 +1,7 @@
-/* Names of code that is made at run time, from the list that its maker writes. */
+/* Names of generated code, from the list that its generator writes. */
 #include "engine/symbols/perf_map.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,8 +15,8 @@
 
 #define BUFFER_BYTES 32768
 
-/* A list grows as long as the program compiles. Of a longer one only the end is read, so that a
- * chunk costs no more than a fraction of a second. */
+/* A list grows while the program compiles. Only the end of a longer list is read, so a chunk costs
+ * at most a fraction of a second. */
 #define READ_MAX (64u << 20)
 
 struct reading {
@@ -23,36 +24,24 @@ struct reading {
 	size_t count;
 	struct string_pool *strings;
 	char *buffer;
-	bool inside; /* a line whose beginning was not read: the rest of it says nothing */
+	bool is_inside_line; /* in a line whose start was not read: the rest of it is skipped */
 };
 
-void perf_map_path(char *path, size_t size, pid_t pid)
+void perf_map_path(char *path, size_t size)
 {
-	snprintf(path, size, "/tmp/perf-%d.map", pid ? pid : getpid());
+	snprintf(path, size, "/tmp/perf-%d.map", getpid());
 }
 
-/* A hexadecimal number at *AT, which moves behind it. */
+/* Parse a hexadecimal number at *AT and advance *AT past it. */
 static bool parse_hex(char **at, uint64_t *value)
 {
-	char *start;
+	char *start = *at;
 
-	if ((*at)[0] == '0' && (*at)[1] == 'x')
-		*at += 2;
-	for (start = *at, *value = 0; *at - start <= 16; ++*at) {
-		int c = **at, digit;
-
-		if (c >= '0' && c <= '9')
-			digit = c - '0';
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			digit = (c | 0x20) - 'a' + 10;
-		else
-			break;
-		*value = *value << 4 | (uint64_t)digit;
-	}
-	return *at > start && *at - start <= 16;
+	*value = strtoull(start, at, 16);
+	return isxdigit((unsigned char)*start) && *value != UINT64_MAX;
 }
 
-static size_t pass_first_at(const struct reading *reading, uint64_t address)
+static size_t entry_first_at(const struct reading *reading, uint64_t address)
 {
 	size_t low = 0, high = reading->count;
 
@@ -67,7 +56,7 @@ static size_t pass_first_at(const struct reading *reading, uint64_t address)
 	return low;
 }
 
-/* "START SIZE NAME"; what is written otherwise is passed over. Returns 0 or -ENOMEM. */
+/* Parse a line "START SIZE NAME"; malformed lines are skipped. Returns 0 or -ENOMEM. */
 static int reading_parse_line(struct reading *reading, char *line)
 {
 	uint64_t start, size;
@@ -76,7 +65,7 @@ static int reading_parse_line(struct reading *reading, char *line)
 	if (!parse_hex(&line, &start) || *line++ != ' ' || !parse_hex(&line, &size) ||
 	    *line++ != ' ' || !*line)
 		return 0;
-	for (size_t i = pass_first_at(reading, start);
+	for (size_t i = entry_first_at(reading, start);
 	     i < reading->count && reading->entries[i]->address - start < size; i++) {
 		if (!name)
 			name = string_pool_intern(reading->strings, line);
@@ -88,7 +77,7 @@ static int reading_parse_line(struct reading *reading, char *line)
 	return 0;
 }
 
-/* Take the whole lines of the first N bytes in the buffer; *USED is their length. */
+/* Parse all complete lines in the first N bytes of the buffer; *USED is their length. */
 static int reading_parse_lines(struct reading *reading, size_t n, size_t *used)
 {
 	char *line = reading->buffer, *end;
@@ -96,21 +85,21 @@ static int reading_parse_lines(struct reading *reading, size_t n, size_t *used)
 
 	while (!err && (end = memchr(line, '\n', n - (size_t)(line - reading->buffer)))) {
 		*end = '\0';
-		if (!reading->inside)
+		if (!reading->is_inside_line)
 			err = reading_parse_line(reading, line);
-		reading->inside = false;
+		reading->is_inside_line = false;
 		line = end + 1;
 	}
 	*used = (size_t)(line - reading->buffer);
-	/* A line that does not even fit the buffer is no function's name. */
+	/* A line that exceeds the buffer is not the name of a function. */
 	if (!*used && n == BUFFER_BYTES) {
 		*used = n;
-		reading->inside = true;
+		reading->is_inside_line = true;
 	}
 	return err;
 }
 
-/* Read from *AT to SIZE; *AT is then behind the last whole line. */
+/* Read from *AT to SIZE, and set *AT to the end of the last complete line. */
 static int reading_read_lines(struct reading *reading, int fd, uint64_t *at, uint64_t size)
 {
 	size_t n, used;
@@ -124,7 +113,7 @@ static int reading_read_lines(struct reading *reading, int fd, uint64_t *at, uin
 		if (err)
 			return err;
 		if (!used)
-			break; /* it is being written */
+			break; /* the line is still being written */
 	}
 	return 0;
 }
@@ -142,7 +131,7 @@ static int open_list(const char *path, struct stat *st)
 	return fd;
 }
 
-/* Where to begin: at what the least known entry has not seen yet. */
+/* Offset to read from: the first byte that the least read entry has not seen. */
 static uint64_t first_unread(struct perf_map *map, const struct stat *st,
 			     struct symbol_entry **entries, size_t count)
 {
@@ -175,7 +164,7 @@ int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry
 	size = (uint64_t)st.st_size;
 	if (size - at > READ_MAX) {
 		at = size - READ_MAX;
-		reading.inside = true;
+		reading.is_inside_line = true;
 	}
 	reading.buffer = malloc(BUFFER_BYTES);
 	if (!reading.buffer)

@@ -1,68 +1,24 @@
-/* Names for the stubs by which a module calls functions of others. */
+/* Names for PLT stubs, through which a module calls functions of other modules. */
 #include "engine/symbols/plt.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Stubs have 16 bytes; the first of .plt, which calls the loader, has 16 or 32. */
+#include "arch/arch.h"
+#include "arch/code.h"
+
+/* Stubs have 16 bytes; the first one of .plt, which calls the loader, has 16 or 32. */
 #define STUB_BYTES 16
 
 #define BLOCK_RELOCATIONS 512
 
-/* A stub that was hit: what it jumps through, or its number where it pushes one. */
+/* A stub that contains a match. */
 struct stub {
 	struct symbol_match *match;
-	uint64_t start, slot;
-	uint32_t number;
-	bool numbered;
+	uint64_t start;
+	struct arch_stub code;
 };
-
-#if defined(__x86_64__)
-#define R_IRELATIVE R_X86_64_IRELATIVE
-
-/* Either "jmp *slot(%rip)" or "push $number; jmp", both perhaps behind endbr64 or a prefix. */
-static bool arch_read_stub(const uint8_t *code, struct stub *stub)
-{
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	size_t at = memcmp(code, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
-	int32_t distance;
-
-	if (code[at] == 0xf2)
-		at++;
-	if (code[at] == 0xff && code[at + 1] == 0x25) {
-		memcpy(&distance, code + at + 2, sizeof(distance));
-		stub->slot = stub->start + at + 6 + (uint64_t)(int64_t)distance;
-		return true;
-	}
-	if (code[at] != 0x68)
-		return false;
-	memcpy(&stub->number, code + at + 1, sizeof(stub->number));
-	stub->numbered = true;
-	return true;
-}
-#elif defined(__aarch64__)
-#define R_IRELATIVE 1032 /* R_AARCH64_IRELATIVE, which musl's header lacks */
-
-/* "adrp x16, page; ldr x17, [x16, #offset]", perhaps behind "bti c". */
-static bool arch_read_stub(const uint8_t *code, struct stub *stub)
-{
-	uint32_t words[3], *word = words;
-	uint64_t pages, at = stub->start;
-
-	memcpy(words, code, sizeof(words));
-	if (*word == 0xd503245f) {
-		word++;
-		at += 4;
-	}
-	if ((word[0] & 0x9f00001f) != 0x90000010 || (word[1] & 0xffc003ff) != 0xf9400211)
-		return false;
-	pages = (uint64_t)(word[0] >> 29 & 3) | (uint64_t)(word[0] >> 5 & 0x7ffff) << 2;
-	pages = (pages ^ 0x100000) - 0x100000; /* 21 bits, signed */
-	stub->slot = (at & ~(uint64_t)0xfff) + (pages << 12) + (word[1] >> 10 & 0xfff) * 8;
-	return true;
-}
-#endif
 
 static bool section_has(const Elf64_Shdr *section, uint64_t address)
 {
@@ -70,7 +26,7 @@ static bool section_has(const Elf64_Shdr *section, uint64_t address)
 	       address - section->sh_addr < section->sh_size;
 }
 
-/* The stub that has MATCH's address, decoded; false when it is in none. */
+/* Find and decode the stub at the address of MATCH; returns false if there is none. */
 static bool stub_find(struct elf *elf, const Elf64_Shdr *const *sections, size_t count,
 		      struct symbol_match *match, struct stub *stub)
 {
@@ -88,12 +44,12 @@ static bool stub_find(struct elf *elf, const Elf64_Shdr *const *sections, size_t
 		stub->match = match;
 		stub->start = match->address - (match->address - sections[i]->sh_addr) % stub_bytes;
 		return !elf_read_address(elf, stub->start, code, (size_t)stub_bytes) &&
-		       arch_read_stub(code, stub);
+		       arch_read_stub(&stub->code, code, stub->start);
 	}
 	return false;
 }
 
-/* Give each stub its relocation's symbol, or its resolver. */
+/* Assign the symbol or the resolver of its relocation to each stub. */
 static int stubs_set_names(struct elf *elf, const Elf64_Shdr *symbols,
 			   const Elf64_Rela *relocations, size_t count, uint64_t first,
 			   struct stub *stubs, size_t stub_count)
@@ -107,10 +63,11 @@ static int stubs_set_names(struct elf *elf, const Elf64_Shdr *symbols,
 			struct symbol_match *match = stubs[s].match;
 
 			if (match->found ||
-			    (stubs[s].numbered ? stubs[s].number != first + r
-					       : stubs[s].slot != relocations[r].r_offset))
+			    (stubs[s].code.has_number
+				     ? stubs[s].code.number != first + r
+				     : stubs[s].code.slot != relocations[r].r_offset))
 				continue;
-			if (ELF64_R_TYPE(relocations[r].r_info) == R_IRELATIVE) {
+			if (ELF64_R_TYPE(relocations[r].r_info) == ARCH_R_CHOSEN) {
 				match->resolver = (uint64_t)relocations[r].r_addend;
 				match->start = stubs[s].start;
 			}
@@ -121,7 +78,7 @@ static int stubs_set_names(struct elf *elf, const Elf64_Shdr *symbols,
 				       sizeof(symbol));
 			if (err)
 				return err;
-			match->found = match->plt = true;
+			match->found = match->is_plt = true;
 			match->start = stubs[s].start;
 			match->name = symbol.st_name;
 		}
@@ -154,11 +111,12 @@ static int read_relocations(struct elf *elf, const Elf64_Shdr *section, const El
 	return err;
 }
 
-/* A number counts in .rela.plt alone. */
+/* Relocation numbers refer to .rela.plt only. */
 static bool needs_other_relocations(const struct stub *stubs, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!stubs[i].match->found && !stubs[i].match->resolver && !stubs[i].numbered)
+		if (!stubs[i].match->found && !stubs[i].match->resolver &&
+		    !stubs[i].code.has_number)
 			return true;
 	return false;
 }
@@ -176,7 +134,7 @@ static int stubs_resolve(struct elf *elf, const Elf64_Shdr *symbols, struct stub
 		size_t left = 0;
 
 		for (size_t i = 0; i < count; i++)
-			if (!stubs[i].numbered)
+			if (!stubs[i].code.has_number)
 				stubs[left++] = stubs[i];
 		err = read_relocations(elf, other, symbols, stubs, left);
 	}
@@ -223,7 +181,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (left->address > right->address) - (left->address < right->address);
 }
 
-/* Those resolvers of MATCHES that are wanted, sorted; malloc'd. */
+/* The resolvers that MATCHES need, sorted; allocated with malloc. */
 static struct symbol_match *list_resolvers(const struct symbol_match *matches, size_t count,
 					   size_t *listed)
 {
@@ -253,7 +211,7 @@ int plt_match_resolvers(struct elf *elf, const Elf64_Shdr *table, const Elf64_Sh
 		if (!matches[i].resolver || matches[i].found)
 			continue;
 		answer = bsearch(&wanted, resolvers, listed, sizeof(*resolvers), compare_addresses);
-		matches[i].found = matches[i].plt =
+		matches[i].found = matches[i].is_plt =
 			answer->found && answer->start == wanted.address;
 		matches[i].name = answer->name;
 	}

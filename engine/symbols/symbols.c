@@ -1,5 +1,5 @@
-/* Program counters to names: sorts a batch by module, asks the cache, and has each module's
- * sources answer what is left. */
+/* Symbolization: sorts a batch of program counters by module, asks the cache, and resolves the rest
+ * from each module's sources. */
 #include "engine/symbols/symbols.h"
 
 #include <errno.h>
@@ -15,27 +15,22 @@
 #include "engine/symbols/perf_map.h"
 #include "engine/symbols/symbol_cache.h"
 
-/* So many addresses of one module are matched in one pass over its symbols. */
+/* Addresses of one module that are matched in one pass over its symbols. */
 #define BATCH_MAX 2048
 
 struct symbols {
 	struct symbol_cache cache;
-	struct string_pool modules; /* their names; dropped with each chunk */
+	struct string_pool modules; /* module names; freed after each chunk */
 	struct demangler *demangler;
 	struct perf_map perf_map;
-
-	/* Of a dead process; PID 0: this one, whose modules are known. */
-	const struct module *among;
-	size_t among_count;
-	pid_t pid;
 };
 
-/* Addresses of one module that the cache does not know. */
+/* Addresses of one module that are not in the cache. */
 struct batch {
 	struct symbols *symbols;
-	const struct module *module; /* NULL: code of no file */
+	const struct module *module; /* NULL: code without a file */
 	uint64_t key;
-	struct symbol_match *matches; /* BATCH_MAX, sorted */
+	struct symbol_match *matches; /* BATCH_MAX entries, sorted */
 	size_t count;
 };
 
@@ -55,28 +50,6 @@ int symbols_open(struct symbols **out)
 	return 0;
 }
 
-int symbols_open_among(struct symbols **out, const struct module *modules, size_t count, pid_t pid)
-{
-	int err = symbols_open(out);
-
-	if (err)
-		return err;
-	(*out)->among = modules;
-	(*out)->among_count = count;
-	(*out)->pid = pid;
-	return 0;
-}
-
-static const struct module *find_module(const struct symbols *symbols, uintptr_t pc)
-{
-	if (!symbols->pid)
-		return modules_find(pc);
-	for (size_t i = symbols->among_count; i > 0; i--)
-		if (pc >= symbols->among[i - 1].start && pc < symbols->among[i - 1].end)
-			return &symbols->among[i - 1];
-	return NULL;
-}
-
 void symbols_close(struct symbols *symbols)
 {
 	if (!symbols)
@@ -94,7 +67,7 @@ void symbols_release(struct symbols *symbols)
 	demangler_trim(symbols->demangler);
 }
 
-/* The same file is the same module wherever it is mapped, and when it comes again. */
+/* Key of a module: the same file has the same key at any address, and after a reload. */
 static uint64_t module_key(const struct module *module)
 {
 	uint64_t key;
@@ -113,7 +86,7 @@ static uint64_t address_in(const struct module *module, uintptr_t pc)
 	return module ? pc - module->bias : pc;
 }
 
-/* As async-profiler has it: the file's base name, and "vdso" without the brackets. */
+/* Name as in async-profiler: the base name of the file, and "vdso" without the brackets. */
 static const char *module_name(struct symbols *symbols, const struct module *module)
 {
 	const char *path = module->path, *slash = strrchr(path, '/');
@@ -127,7 +100,7 @@ static const char *module_name(struct symbols *symbols, const struct module *mod
 	return string_pool_intern(&symbols->modules, name);
 }
 
-/* A source tells the name of MATCH: TEXT, perhaps mangled, and then SUFFIX. */
+/* Store the name of MATCH: TEXT, which may be mangled, and then SUFFIX. */
 static int batch_set_name(void *context, const struct symbol_match *match, const char *text,
 			  const char *suffix)
 {
@@ -151,7 +124,7 @@ static int batch_set_name(void *context, const struct symbol_match *match, const
 	return entry->name ? 0 : -ENOMEM;
 }
 
-/* What no source knows is called by where it is. */
+/* Name an address that no source knows by its location. */
 static int batch_set_place(struct batch *batch, struct symbol_entry *entry)
 {
 	struct string_pool *strings = &batch->symbols->cache.strings;
@@ -167,7 +140,7 @@ static int batch_set_place(struct batch *batch, struct symbol_entry *entry)
 	return entry->name ? 0 : -ENOMEM;
 }
 
-/* Resolve what has gathered in BATCH, and empty it. */
+/* Resolve the addresses in BATCH and clear it. */
 static int batch_flush(struct batch *batch)
 {
 	struct symbol_cache *cache = &batch->symbols->cache;
@@ -186,19 +159,19 @@ static int batch_flush(struct batch *batch)
 	return err;
 }
 
-/* Where the function at PC begins, by its code: of musl's, those in assembler have symbols without a size, and some
- * have none. 0: not known. */
-static uint64_t cached_begin(const struct module *module, uintptr_t pc)
+/* Start of the function at PC, from its code; 0 if not known. Assembler functions of musl have
+ * symbols without a size, or none. */
+static uint64_t function_begin(const struct module *module, uintptr_t pc)
 {
 	uint64_t offset = function_starts_find(module->table, pc - module->start);
 
 	return offset == UINT64_MAX ? 0 : address_in(module, module->start + offset);
 }
 
-/* Make an entry for PC, the next in order, and ask for its name when it has none. */
+/* Make a cache entry for PC, the next in order, and add it to the batch if it has no name. */
 static int batch_add(struct batch *batch, uintptr_t pc)
 {
-	const struct module *module = find_module(batch->symbols, pc);
+	const struct module *module = modules_find(pc);
 	struct symbol_entry *entry;
 	int err = 0;
 
@@ -214,14 +187,13 @@ static int batch_add(struct batch *batch, uintptr_t pc)
 		return -ENOMEM;
 	if (module && !entry->name) {
 		memset(&batch->matches[batch->count], 0, sizeof(*batch->matches));
-		batch->matches[batch->count].begin = cached_begin(module, pc);
+		batch->matches[batch->count].begin = function_begin(module, pc);
 		batch->matches[batch->count++].address = entry->address;
 	}
 	return 0;
 }
 
-/* Names for those of the sorted PCS that are in no file. All entries are there by now, so that
- * pointers to them stay good. */
+/* Name those of the sorted PCS that are in no file. All entries exist by now, so pointers to them stay valid. */
 static int symbols_name_generated(struct symbols *symbols, const uintptr_t *pcs, size_t count)
 {
 	struct symbol_entry **entries = malloc(count * sizeof(*entries));
@@ -232,28 +204,28 @@ static int symbols_name_generated(struct symbols *symbols, const uintptr_t *pcs,
 	if (!entries)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (!find_module(symbols, pcs[i]))
+		if (!modules_find(pcs[i]))
 			entries[n++] = symbol_cache_find(&symbols->cache, 0, pcs[i]);
 	if (n) {
-		perf_map_path(path, sizeof(path), symbols->pid);
+		perf_map_path(path, sizeof(path));
 		err = perf_map_resolve(&symbols->perf_map, path, entries, n,
 				       &symbols->cache.strings);
 	}
 	free(entries);
-	/* Most programs have no such list, and a bad one is no reason to go without the rest. */
+	/* Most programs have no such list, and a malformed list must not prevent other names. */
 	return err == -ENOMEM ? err : 0;
 }
 
 static int symbol_fill(struct symbols *symbols, uintptr_t pc, struct symbol *out)
 {
-	const struct module *module = find_module(symbols, pc);
+	const struct module *module = modules_find(pc);
 	const struct symbol_entry *entry =
 		symbol_cache_find(&symbols->cache, module_key(module), address_in(module, pc));
 	char text[24];
 
 	out->start = pc;
 	out->link_address = module ? address_in(module, pc) : 0;
-	if (!module && !entry->name) { /* nothing that stays true: it may get a name yet */
+	if (!module && !entry->name) { /* not stored: it may get a name later */
 		snprintf(text, sizeof(text), "0x%" PRIxPTR, pc);
 		out->name = string_pool_intern(&symbols->modules, text);
 		out->module = "";
@@ -274,7 +246,7 @@ static int compare_pcs(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort PCS in place, without duplicates; returns how many are left. */
+/* Sort PCS in place and remove duplicates; returns the number that remains. */
 static size_t sort_unique(uintptr_t *pcs, size_t count)
 {
 	size_t n = 0;

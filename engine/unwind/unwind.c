@@ -1,4 +1,4 @@
-/* Walks stacks, frame by frame, with the rules that the modules' tables name. */
+/* Stack unwinder: walks a stack frame by frame, with the rules in the modules' tables. */
 #include "engine/unwind/unwind.h"
 
 #include <stdatomic.h>
@@ -12,8 +12,8 @@
 
 /* ---- Statistics ---- */
 
-/* Threads count in stripes by where their stack is, so that none waits for another's cache line;
- * two on one stripe may lose a count. */
+/* The counters are striped by stack address, so that threads do not share cache lines. Two threads
+ * on one stripe may lose a count. */
 #define STRIPES 32
 
 static struct stripe {
@@ -40,8 +40,8 @@ void unwind_stats_read(struct unwind_stats *stats)
 
 /* ---- Steps ---- */
 
-/* Some walk met a module that modules_refresh() has not seen or should compile, or did not reach
- * the entry. */
+/* A walk met a module that modules_refresh() has not seen or should compile, or did not reach the
+ * entry. */
 static _Atomic bool refresh_wanted;
 
 bool unwind_wants_refresh(void)
@@ -57,14 +57,16 @@ static void unwind_request_refresh(void)
 
 static int walk_step_by_rule(struct walk *walk, const struct unwind_rule *rule);
 
-/* A module without a table: it has just been loaded, or few walks came through it. Or, where
- * the module is UNKNOWN, code of none. */
+#define LOOKUP_WORDS 256 /* cost of one lookup */
+
+/* Step out of a module without a table: it was just loaded, or few walks passed through it.
+ * UNKNOWN: the code may belong to no module. */
 static int walk_step_by_lookup(struct walk *walk, bool unknown)
 {
 	uintptr_t key = walk->exact ? walk->pc : walk->pc - 1;
 	struct unwind_rule rule;
 
-	if (!cfi_lookup(&rule, key, walk->memory.block))
+	if (!walk_use(walk, LOOKUP_WORDS) || !cfi_lookup(&rule, key, walk->memory.block))
 		return walk_step_bare(walk);
 	unwind_map_cache_lookup(key, &rule);
 	if (unknown)
@@ -142,39 +144,40 @@ int walk_step(struct walk *walk)
 	return walk_step_inline(walk);
 }
 
-/* Frames that a signal interrupted may lie on another stack, lower than the handler's: only
- * their number keeps such a walk from going round. */
+/* Frames that a signal interrupted may lie on another stack, below the handler's. Only this limit
+ * prevents an endless walk there. */
 #define SIGNAL_FRAMES_MAX 16
 
-/* Where each frame is, for those who ask. */
-struct notes {
+/* Receives each frame's stack pointer and frame pointer, if the caller wants them. */
+struct frame_positions {
 	uintptr_t *sps, *fps;
 };
 
-static inline void frame_positions_record(const struct walk *walk, const struct notes *notes,
-					  size_t at)
+static inline void frame_positions_record(const struct walk *walk,
+					  const struct frame_positions *positions, size_t at)
 {
-	if (unlikely(notes->sps != NULL)) {
-		notes->sps[at] = walk->sp;
-		notes->fps[at] = walk->fp;
+	if (unlikely(positions->sps != NULL)) {
+		positions->sps[at] = walk->sp;
+		positions->fps[at] = walk->fp;
 	}
 }
 
-/* Leave the frame that was noted last. The frame pointer of a function with unwind information may be
- * anything. */
-static inline int walk_leave_frame(struct walk *walk, const struct notes *notes, size_t count)
+/* Leave the last recorded frame. In a function with unwind information, the frame pointer register
+ * may hold anything, so it is not reported. */
+static inline int walk_leave_frame(struct walk *walk, const struct frame_positions *positions,
+				   size_t count)
 {
 	int end;
 
 	walk->bare = false;
 	end = walk_step_inline(walk);
-	if (unlikely(notes->sps != NULL) && count && !walk->bare)
-		notes->fps[count - 1] = 0;
+	if (unlikely(positions->sps != NULL) && count && !walk->bare)
+		positions->fps[count - 1] = 0;
 	return end;
 }
 
-static size_t walk_within_budget(struct walk *walk, size_t skip, uintptr_t *pcs,
-				 const struct notes *notes, size_t max, bool *truncated)
+static size_t walk_frames(struct walk *walk, size_t skip, uintptr_t *pcs,
+			  const struct frame_positions *positions, size_t max, bool *truncated)
 {
 	uintptr_t sp = walk->sp;
 	unsigned signals = 0;
@@ -182,10 +185,10 @@ static size_t walk_within_budget(struct walk *walk, size_t skip, uintptr_t *pcs,
 	int end;
 
 	if (!skip && max) {
-		frame_positions_record(walk, notes, count);
+		frame_positions_record(walk, positions, count);
 		pcs[count++] = walk->pc;
 	}
-	while ((end = walk_leave_frame(walk, notes, count)) == STEP_ON) {
+	while ((end = walk_leave_frame(walk, positions, count)) == STEP_ON) {
 		if (unlikely(walk->exact && ++signals > SIGNAL_FRAMES_MAX)) {
 			end = UNWIND_BAD_STACK;
 			break;
@@ -200,14 +203,15 @@ static size_t walk_within_budget(struct walk *walk, size_t skip, uintptr_t *pcs,
 			end = UNWIND_TRUNCATED;
 			break;
 		}
-		frame_positions_record(walk, notes, count);
+		frame_positions_record(walk, positions, count);
 		pcs[count++] = walk->pc + walk->exact;
 	}
 	*truncated = end == UNWIND_TRUNCATED;
 	if (unlikely(end == UNWIND_NO_RULE || end == UNWIND_BAD_STACK)) {
-		unwind_request_refresh();
+		if (!walk_budget_is_spent(walk->budget))
+			unwind_request_refresh();
 		if (count && count < max) {
-			frame_positions_record(walk, notes, count);
+			frame_positions_record(walk, positions, count);
 			pcs[count++] = STACK_CALLERS_UNKNOWN;
 		}
 	}
@@ -215,10 +219,30 @@ static size_t walk_within_budget(struct walk *walk, size_t skip, uintptr_t *pcs,
 	return count;
 }
 
+/* Like walk_frames(), with the budget of the sample, or with its own one if there is none. */
+static size_t walk_within_budget(struct walk *walk, size_t skip, uintptr_t *pcs,
+				 const struct frame_positions *positions, size_t max,
+				 bool *truncated)
+{
+	struct walk_budget *of_sample = walk_budget_current(), own;
+	size_t count;
+
+	walk->budget = of_sample;
+	if (!of_sample) {
+		walk_budget_init(&own);
+		walk->budget = &own;
+		walk_budget_set(&own);
+	}
+	walk->memory.block->budget = walk->budget;
+	count = walk_frames(walk, skip, pcs, positions, max, truncated);
+	walk_budget_set(of_sample);
+	return count;
+}
+
 size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t *pcs,
 			  uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated)
 {
-	const struct notes notes = { sps, fps };
+	const struct frame_positions positions = { sps, fps };
 	const char *context = ucontext;
 	struct memory_block block;
 	struct walk walk = { .context = (uintptr_t)ucontext,
@@ -232,14 +256,14 @@ size_t unwind_context_sps(const void *ucontext, uintptr_t stack_high, uintptr_t 
 	walk.fp = *(const uintptr_t *)(context + arch_register_offset(ARCH_FP));
 	walk.base = *(const uintptr_t *)(context + arch_register_offset(ARCH_BASE));
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	return walk_within_budget(&walk, 0, pcs, &notes, max, truncated);
+	return walk_within_budget(&walk, 0, pcs, &positions, max, truncated);
 }
 
 __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t skip, uintptr_t *pcs,
 						 uintptr_t *sps, uintptr_t *fps, size_t max,
 						 bool *truncated)
 {
-	const struct notes notes = { sps, fps };
+	const struct frame_positions positions = { sps, fps };
 	struct memory_block block;
 	struct walk walk = { .exact = true, .stack_high = stack_high, .memory.block = &block };
 	struct arch_here here;
@@ -251,14 +275,14 @@ __attribute__((noinline)) size_t unwind_here_sps(uintptr_t stack_high, size_t sk
 	walk.fp = here.fp;
 	walk.base = here.base;
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	/* This function, then the one that calls it. */
-	return walk_within_budget(&walk, skip + 2, pcs, &notes, max, truncated);
+	/* Skip this function and its caller. */
+	return walk_within_budget(&walk, skip + 2, pcs, &positions, max, truncated);
 }
 
 size_t unwind_place_sps(const struct unwind_place *place, uintptr_t stack_high, uintptr_t *pcs,
 			uintptr_t *sps, uintptr_t *fps, size_t max, bool *truncated)
 {
-	const struct notes notes = { sps, fps };
+	const struct frame_positions positions = { sps, fps };
 	struct memory_block block;
 	struct walk walk = { .pc = place->pc,
 			     .sp = place->sp,
@@ -269,5 +293,5 @@ size_t unwind_place_sps(const struct unwind_place *place, uintptr_t stack_high, 
 
 	memory_block_init(&block);
 	stack_memory_move(&walk.memory, walk.sp, stack_high);
-	return walk_within_budget(&walk, 0, pcs, &notes, max, truncated);
+	return walk_within_budget(&walk, 0, pcs, &positions, max, truncated);
 }

@@ -1,11 +1,14 @@
-/* Leaves frames of code without unwind information, by what such code is known to do. */
+/* Steps out of code without unwind information, by known properties of such code. */
 #include "engine/unwind/unwind_map.h"
 #include "engine/unwind/unwind_walk.h"
 
 bool walk_code_read(void *bytes, uintptr_t address, size_t size)
 {
+	struct walk_budget *budget = walk_budget_current();
+
 	if (!unwind_map_is_readable(address, size))
-		return memory_copy(bytes, address, size);
+		return (!budget || walk_budget_use(budget, WALK_BUDGET_COPY)) &&
+		       memory_copy(bytes, address, size);
 	memory_take(bytes, address, size);
 	return true;
 }
@@ -18,7 +21,7 @@ void walk_code_copy(struct walk_code *code, uintptr_t pc)
 	code->before = code->after = CODE_BYTES;
 	if (walk_code_read(code->bytes, pc - CODE_BYTES, sizeof(code->bytes)))
 		return;
-	/* Then what of it lies in the page of PC. */
+	/* Retry with the part in the page of PC. */
 	if (code->before > in_page)
 		code->before = in_page;
 	if (code->after > MEMORY_PAGE - in_page)
@@ -49,7 +52,7 @@ static int step_chain(struct walk *walk)
 	};
 
 	if (!walk->fp)
-		/* The ABI's mark for the outermost frame. */
+		/* The ABI marks the outermost frame with 0. */
 		return walk->trial ? UNWIND_NO_RULE : UNWIND_COMPLETE;
 	if (walk->fp < walk->sp)
 		return UNWIND_NO_RULE;
@@ -57,9 +60,9 @@ static int step_chain(struct walk *walk)
 	return walk_leave(walk, &rule, walk->fp + 16);
 }
 
-/* Just-in-time compilers keep frame pointers, for this. A module without unwind information may use the
- * register for anything: there the call tells, and the chain of frames is believed only where it leads behind
- * one. */
+/* Just-in-time compilers keep frame pointers for unwinders. A module without unwind information may
+ * use the register for anything. There the call instruction is checked: the frame chain is used
+ * only if it leads to an address after a call. */
 int walk_step_chain(struct walk *walk)
 {
 	int end;
@@ -79,7 +82,7 @@ int walk_step_chain(struct walk *walk)
 	return end == STEP_ON && !walk_may_return_to(walk->pc) ? UNWIND_NO_RULE : end;
 }
 
-/* The function has BYTES on the stack, and the frame pointer is its caller's. */
+/* Leave a function that has BYTES on the stack; the frame pointer is its caller's. */
 static int leave_by_stack_pointer(struct walk *walk, size_t bytes)
 {
 	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
@@ -94,8 +97,9 @@ static bool returns_from(struct walk *walk, uintptr_t slot)
 	return walk_read(walk, slot, &ra) && walk_follows_call(ra);
 }
 
-/* What can be told from where there are return addresses: a stub or a hand-written leaf pushes
- * nothing; .init, and what runs constructors and destructors, push one word. */
+/* Find the frame layout by the position of return addresses. A stub or a hand-written leaf
+ * pushes nothing. The code in .init, and the code that runs constructors and destructors, pushes
+ * one word. */
 static int leave_by_return_address(struct walk *walk)
 {
 	if (returns_from(walk, walk->sp))
@@ -134,7 +138,7 @@ int walk_step_bare(struct walk *walk)
 	walk_code_copy(&code, walk->pc);
 	if (!code.after) {
 		walk_distrust(walk);
-		/* A call through a wild pointer can still be told. */
+		/* After a call through a wild pointer, the return address is still on the stack. */
 		return walk->exact && ARCH_RA == 16 ? leave_by_stack_pointer(walk, 0)
 						    : UNWIND_NO_RULE;
 	}
@@ -142,8 +146,8 @@ int walk_step_bare(struct walk *walk)
 		return walk_step_signal(walk);
 	walk_distrust(walk);
 	bytes = arch_epilogue(code.at, code.after);
-	/* It is about to return: so is .init, which runs constructors, and has no other sign of its
-	 * frame. */
+	/* The function is about to return. This also covers .init, which runs constructors and has
+	 * no other sign of its frame. */
 	if (bytes)
 		return leave_by_stack_pointer(walk, bytes);
 	if (walk->exact)

@@ -1,8 +1,8 @@
-/* Leaves code that a Java machine has made, in which no frame is marked.
+/* Steps out of code that a Java virtual machine has generated, which marks no frames.
  *
- * Compiled methods use the frame pointer as they like, and tell what their frames are in tables of the machine's own. But
- * whoever calls into Java goes through one piece of its code, which lays out its frame in one way (HotSpot,
- * StubGenerator::generate_call_stub). So all of Java up to there is left in one step. */
+ * Compiled methods use the frame pointer freely; tables of the machine describe their frames. But
+ * every call into Java passes one stub of the machine, with a fixed frame layout (HotSpot,
+ * StubGenerator::generate_call_stub). So all Java frames up to the stub are left in one step. */
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/unwind/unwind.h"
 #include "engine/unwind/unwind_map.h"
@@ -22,12 +22,12 @@ bool unwind_is_made_code(uintptr_t pc)
 	return pc >= MEMORY_PAGE && !unwind_map_has_module(pc) && !cfi_lookup_header(pc);
 }
 
-/* So far up the stack it is looked for; and up one that ends nobody knows where, of which the kernel copies each
- * word. */
-#define SCAN_WORDS        16384
+/* How many words of the stack one walk searches; and how many if the end of the stack is unknown,
+ * because the kernel then copies each word. */
+#define SCAN_WORDS        65536
 #define SCAN_WORDS_COPIED 1024
 
-/* What the call stub has below and above its frame pointer, in words of 8 bytes. */
+/* The call stub's frame, relative to its frame pointer, in words of 8 bytes. */
 enum {
 	STUB_RBX = -7,
 	STUB_WRAPPER = -6,
@@ -41,14 +41,18 @@ enum {
 	STUB_FRAME_LAST = STUB_PARAMETERS
 };
 
-/* Of its caller's, which are on the stack. */
+#define STUB_WORDS (STUB_FRAME_LAST - STUB_FRAME_FIRST + 1)
+
+/* Limits of the stub's arguments: two of them point to its caller's frame on the stack. */
 #define CALLER_REACH ((uintptr_t)1 << 20)
 #define RESULT_TYPES 32
 #define PARAMETERS   4096
 
-/* Whether the call stub's frame pointer was FP: what must be so there. */
+/* True when FP may be the call stub's frame pointer: checks the fixed values of its frame. */
 static bool is_stub(struct walk *walk, uintptr_t fp, uintptr_t words[])
 {
+	if (!walk_use(walk, STUB_WORDS))
+		return false;
 	for (int i = STUB_FRAME_FIRST; i <= STUB_FRAME_LAST; i++)
 		if (!walk_read(walk, fp + (uintptr_t)(intptr_t)(8 * i),
 			       &words[i - STUB_FRAME_FIRST]))
@@ -64,15 +68,23 @@ int walk_step_java(struct walk *walk)
 {
 	uintptr_t text = atomic_load_explicit(&java_text, memory_order_acquire), word, fp;
 	uintptr_t bytes = atomic_load_explicit(&java_text_end, memory_order_relaxed) - text;
-	uintptr_t words[STUB_FRAME_LAST - STUB_FRAME_FIRST + 1];
+	uintptr_t words[STUB_WORDS];
 	uintptr_t slot = (walk->sp + 7) & ~(uintptr_t)7;
-
-	int words_max = walk->memory.high && !walk->memory.next ? SCAN_WORDS : SCAN_WORDS_COPIED;
+	uintptr_t bytes_max;
 
 	if (ARCH_RA != 16 || !text || !unwind_is_made_code(walk->pc - !walk->exact))
 		return UNWIND_NO_RULE;
 	walk_distrust(walk);
-	for (int i = 0; i < words_max && walk_read(walk, slot, &word); i++, slot += sizeof(word)) {
+	bytes_max = 8 * (walk->memory.high ? SCAN_WORDS : SCAN_WORDS_COPIED);
+	/* A frame further up the same stack continues where the last search ended. */
+	if (slot - walk->no_stub < walk->no_stub_end - walk->no_stub)
+		slot = walk->no_stub_end;
+	else
+		walk->no_stub = walk->no_stub_end = slot;
+	for (; slot - walk->no_stub < bytes_max && slot != walk->memory.high && walk_use(walk, 1) &&
+	       walk_read(walk, slot, &word);
+	     slot += sizeof(word)) {
+		walk->no_stub_end = slot + sizeof(word);
 		fp = slot - sizeof(word);
 		if (word - text >= bytes || !is_stub(walk, fp, words))
 			continue;

@@ -1,42 +1,42 @@
-/* Leaves frames of functions that tell nothing of themselves: musl's, which have neither unwind information nor
- * frame pointers.
+/* Steps out of functions with neither unwind information nor frame pointers, such as musl's.
  *
- * Somewhere above lies the address that the function returns to, and right before that address is the call of
- * it. A word of the stack counts as that address only where the call is seen to be one of this very function, and
- * where its own caller is found as well: one that is left from an earlier call, of which stacks are full, would
- * put a wrong caller into the profile. */
+ * The function's return address is somewhere further up the stack, and the instruction before it is
+ * the call. Stacks also contain stale return addresses of earlier calls, which would put a wrong
+ * caller into the profile. So a word counts as the return address only if the call before it is one
+ * of this function, and if its own caller is found too. */
 #include "core/preload_code.h"
 #include "engine/unwind/unwind_map.h"
 #include "engine/unwind/unwind_walk.h"
 
-/* So far below its caller's frame a function may be that is left in this way. */
+/* Maximum distance between such a function and its caller's frame. */
 #define SCAN_WORDS 1024
 
-/* So many words are looked at through the code that they lead to, which takes a system call or two. */
+/* Maximum number of words whose code is checked, which takes a system call or two each. */
 #define SCAN_TRIALS 64
 
-/* So many frames of such functions at most lie one upon another. */
+/* Maximum number of such frames in a row. */
 #define REACH_STEPS 12
 
-/* What a function does before it goes on as another one, as malloc() does in musl. */
+/* Bytes of a function that are checked for a jump to another one, as in musl's malloc(). */
 #define JUMP_BYTES 64
 
-/* Whether the call before RA is one of the function that the frame is in, of one that ends in it, or of one
- * of the preload, which hands on to the C library's. */
+/* True when the call before RA calls this frame's function, or a function that jumps to it, or a
+ * function of the preload, which forwards to the C library's. */
 static bool scan_is_call(struct walk *walk, uintptr_t ra)
 {
-	uintptr_t called, behind, function = unwind_map_function(walk->pc - !walk->exact);
+	uintptr_t called, target, function = unwind_map_function(walk->pc - !walk->exact);
 	uint8_t code[JUMP_BYTES];
 
-	if (!function || !walk_called(walk, ra, &called, &behind))
+	if (!function || !walk_called(walk, ra, &called, &target))
 		return false;
-	return behind == function || preload_code_is_call(behind) ||
-	       (walk_code_read(code, behind, sizeof(code)) &&
-		arch_jumps_to(code, sizeof(code), behind, function));
+	return target == function || preload_code_is_call(target) ||
+	       (walk_code_read(code, target, sizeof(code)) &&
+		arch_jumps_to(code, sizeof(code), target, function));
 }
 
-/* The frame pointer is the caller's, unless this function has saved that and used it for something else. One
- * that is the caller's own leads to where the caller returns to. */
+/* The frame pointer of the caller. It is in the register, unless this function has saved it and
+ * uses the register itself. A frame pointer that is the caller's own leads to the caller's return
+ * address. */
 static uintptr_t saved_frame_pointer(struct walk *walk, uintptr_t slot)
 {
 	uintptr_t word, ra;
@@ -44,7 +44,7 @@ static uintptr_t saved_frame_pointer(struct walk *walk, uintptr_t slot)
 	if (walk->fp > slot && walk_read(walk, walk->fp + sizeof(ra), &ra) &&
 	    walk_is_return_address(walk, ra))
 		return walk->fp;
-	for (uintptr_t at = slot; at > walk->sp;) {
+	for (uintptr_t at = slot; at > walk->sp && walk_use(walk, 1);) {
 		at -= sizeof(word);
 		if (walk_read(walk, at, &word) && word > slot && word - slot < (1u << 20) &&
 		    walk_read(walk, word + sizeof(ra), &ra) && walk_is_return_address(walk, ra))
@@ -61,8 +61,8 @@ bool walk_has_frame_pointer(struct walk *walk)
 	       unwind_map_has_module(ra - 1) && scan_is_call(walk, ra);
 }
 
-/* A caller's address may be left from an earlier call. So this one is believed only when the walk gets from it to
- * code that has unwind information, and out of there again. */
+/* A caller's address may be stale. It is accepted only if the walk gets from it to code with unwind
+ * information, and out of that again. */
 static bool scan_reaches_rules(const struct walk *walk)
 {
 	struct walk trial = *walk;
@@ -81,7 +81,7 @@ static bool scan_reaches_rules(const struct walk *walk)
 	return false;
 }
 
-/* Go to the frame whose return address is in SLOT. */
+/* Move to the frame whose return address is in SLOT, if that is plausible. */
 static bool scan_accept_slot(struct walk *walk, uintptr_t slot)
 {
 	static const struct unwind_rule rule = { .kind = RULE_SP, .ra_words = -1 };
@@ -101,12 +101,13 @@ int walk_step_scan(struct walk *walk)
 	bool has_callers = false;
 	int trials = 0;
 
-	for (int i = 0; i < SCAN_WORDS && trials < SCAN_TRIALS; i++, slot += sizeof(word)) {
-		/* (Where the stack ends, if that is known, nobody need be asked.) */
+	for (int i = 0; i < SCAN_WORDS && trials < SCAN_TRIALS && walk_use(walk, 1);
+	     i++, slot += sizeof(word)) {
+		/* (Do not read beyond the known end of the stack.) */
 		if (slot == walk->memory.high || !walk_read(walk, slot, &word))
 			break;
-		/* The call is right before; a module's beginning, to which words lead that the system has put
-		 * there, is behind none. */
+		/* The call instruction is just before the address. The start of a module follows no
+		 * call; the system puts such addresses on the stack. */
 		if (!walk_may_be_code(walk, word) || !unwind_map_has_module(word - 1))
 			continue;
 		trials++;

@@ -1,26 +1,27 @@
-/* Frames of functions that return to an exception handler: _Unwind_Resume and its like.
+/* Steps out of functions that return to an exception handler: _Unwind_Resume and similar.
  *
- * Before such a function returns, it puts what the frame with the handler needs over what it has
- * saved for its caller: first the frame pointer, later the return address, which then is that of
- * the call that the frame was in, and still lies there too. The frames between are done with, but
- * have not been overwritten. */
+ * Before such a function returns, it overwrites its saved registers with the values of the frame
+ * that has the handler. First it writes the frame pointer, later the return address. That address
+ * is then the one of the call in that frame, which is also still in its place on the stack. The
+ * frames in between have ended, but are not overwritten yet. */
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/unwind/unwind_map.h"
 #include "engine/unwind/unwind_walk.h"
 
-#define TRIAL_STEPS   256 /* enough to believe it */
+#define TRIAL_STEPS   256 /* enough steps to accept the frame */
+#define STEP_WORDS    16  /* cost of each step */
 #define SEARCH_WORDS  2048
-#define SEARCH_TRIALS 32 /* as each takes as long as a walk */
+#define SEARCH_TRIALS 32 /* each takes as long as a walk */
 
-/* Whether the walk gets to the entry of the thread; with FP, past a frame that has this frame pointer
- * restored. */
+/* True when the walk reaches the thread's entry. With FP: also when it passes a frame with this
+ * frame pointer. */
 static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 {
 	struct walk trial = *walk;
 	int end = STEP_ON;
 
 	trial.trial = true;
-	for (int i = 0; i < TRIAL_STEPS && end == STEP_ON; i++) {
+	for (int i = 0; i < TRIAL_STEPS && end == STEP_ON && walk_use(&trial, STEP_WORDS); i++) {
 		end = walk_step(&trial);
 		if (trial.fp == fp)
 			fp = 0;
@@ -28,21 +29,22 @@ static bool reaches_entry(const struct walk *walk, uintptr_t fp)
 	return !fp && (end == STEP_ON || end == UNWIND_COMPLETE);
 }
 
-/* The first page holds no code, nor does the stack. */
+/* The first page and the stack hold no code. */
 bool walk_is_return_address(const struct walk *walk, uintptr_t word)
 {
 	return walk_may_be_code(walk, word) &&
 	       (unwind_map_is_readable(word, 1) || memory_probe(word)) && walk_follows_call(word);
 }
 
-/* Go to the first frame further up with the return address WANTED (0: any) that gets to the entry. */
+/* Move to the first frame further up with the return address WANTED (0: any) from which the walk
+ * reaches the thread's entry. */
 static bool throw_find_frame(struct walk *walk, uintptr_t wanted)
 {
 	struct walk found = *walk;
 	int trials = 0;
 
 	found.exact = false;
-	for (int i = 0; i < SEARCH_WORDS && trials < SEARCH_TRIALS; i++) {
+	for (int i = 0; i < SEARCH_WORDS && trials < SEARCH_TRIALS && walk_use(walk, 1); i++) {
 		if (!walk_read(walk, found.sp, &found.pc))
 			break;
 		found.sp += sizeof(uintptr_t);
@@ -59,8 +61,7 @@ static bool throw_find_frame(struct walk *walk, uintptr_t wanted)
 	return false;
 }
 
-/* If the frame pointer is that of a frame further up, there is another below it, with which the walk
- * comes to that frame. */
+/* If the frame pointer belongs to a frame further up, find the frame below it that leads to it. */
 static bool throw_find_frame_pointer(struct walk *walk)
 {
 	struct walk found = *walk;
@@ -69,7 +70,7 @@ static bool throw_find_frame_pointer(struct walk *walk)
 
 	if (end > walk->fp)
 		end = walk->fp;
-	for (found.fp = walk->sp; found.fp < end && trials < SEARCH_TRIALS;
+	for (found.fp = walk->sp; found.fp < end && trials < SEARCH_TRIALS && walk_use(walk, 1);
 	     found.fp += sizeof(word)) {
 		if (!walk_read(walk, found.fp + sizeof(word), &word))
 			break;
@@ -106,16 +107,16 @@ bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *
 	return true;
 }
 
-/* Whether the call before RA may be one of FUNCTION. */
+/* True when the call before RA may call FUNCTION. */
 static bool call_may_reach(struct walk *walk, uintptr_t ra, uintptr_t function)
 {
-	uintptr_t called, behind;
+	uintptr_t called, target;
 
-	return !function || !walk_called(walk, ra, &called, &behind) || called == function ||
-	       behind == function;
+	return !function || !walk_called(walk, ra, &called, &target) || called == function ||
+	       target == function;
 }
 
-/* Go on from where a frame of FUNCTION returns to. */
+/* Continue at the caller of a frame of FUNCTION. */
 static void throw_find_caller(struct walk *walk, uintptr_t function)
 {
 	walk_distrust(walk);
@@ -137,7 +138,7 @@ int walk_step_throw(struct walk *walk, const struct unwind_rule *rule)
 		return end;
 	/* By now it may be the handler's first instruction. */
 	walk->exact = !walk_follows_call(walk->pc);
-	/* (Of several such frames only the innermost is about to return.) */
+	/* (Of several such frames, only the innermost is about to return.) */
 	if (!walk->trial)
 		throw_find_caller(walk, cfi_lookup_function(pc, walk->memory.block));
 	return STEP_ON;

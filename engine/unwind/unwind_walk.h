@@ -1,10 +1,11 @@
-/* A walk under way, and how it goes from frame to frame. The files that walk share it. */
+/* State of a walk, and its steps from frame to frame. Shared by the files of the unwinder. */
 #ifndef ENGINE_UNWIND_UNWIND_WALK_H
 #define ENGINE_UNWIND_UNWIND_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "arch/code.h"
 #include "engine/cfi/cfi_rules.h"
 #include "engine/reading/memory_reader.h"
@@ -15,17 +16,18 @@
 
 struct walk {
 	uintptr_t pc, sp, fp, base;
-	uintptr_t context; /* ucontext with all registers of this frame; 0: in a caller */
-	bool exact;        /* pc is an instruction to come, not a return address */
-	bool bare;         /* the step before this one left code without unwind information */
-	bool trial;        /* asks for the entry: zeros, of which stacks are full, mean nothing */
-	unsigned
-		switches; /* to other stacks, which lie anywhere: their number alone keeps it from going round */
+	uintptr_t context; /* ucontext with all registers of this frame; 0: a caller's frame */
+	bool exact;        /* pc is the next instruction, not a return address */
+	bool bare;         /* the last step left code without unwind information */
+	bool trial;        /* of reaching the entry: zeros, which stacks are full of, are no end */
+	unsigned switches; /* to other stacks, which lie anywhere: only this bounds the walk */
 	uintptr_t stack_high;
+	uintptr_t no_stub, no_stub_end; /* range that contains no Java call stub */
 	struct memory_reader memory;
+	struct walk_budget *budget;
 };
 
-/* What a step comes to, beside enum unwind_end: there is a caller. */
+/* Result of a step, in addition to enum unwind_end: a caller was found. */
 enum { STEP_ON = UNWIND_ENDS };
 
 static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
@@ -33,13 +35,19 @@ static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *va
 	return address % sizeof(uintptr_t) == 0 && memory_read_word(&walk->memory, address, value);
 }
 
-/* What is guessed, or looked for, may be no frame at all. */
+/* Consume WORDS of the walk's budget. Returns false when the budget is spent. */
+static inline bool walk_use(struct walk *walk, uint32_t words)
+{
+	return walk_budget_use(walk->budget, words);
+}
+
+/* Guessed frames may be anything: check their memory before each read. */
 static inline void walk_distrust(struct walk *walk)
 {
 	memory_reader_distrust(&walk->memory);
 }
 
-/* The value of DWARF register NUMBER in this frame. */
+/* Get the value of DWARF register NUMBER in this frame. */
 static inline bool walk_register(struct walk *walk, unsigned number, uintptr_t *value)
 {
 	ptrdiff_t offset = arch_register_offset(number);
@@ -56,7 +64,7 @@ static inline bool walk_register(struct walk *walk, unsigned number, uintptr_t *
 	return true;
 }
 
-/* Load a saved register, if RULE says that it was saved. */
+/* Restore a saved register, if RULE says that it was saved. */
 static inline bool walk_restore(struct walk *walk, uint8_t save, int16_t words, uintptr_t cfa,
 				uintptr_t *value)
 {
@@ -67,12 +75,12 @@ static inline bool walk_restore(struct walk *walk, uint8_t save, int16_t words, 
 	return walk_read(walk, from + (uintptr_t)((intptr_t)words * 8), value);
 }
 
-/* Go to the caller of a frame whose CFA is known. */
+/* Move to the caller of a frame whose CFA is known. */
 static inline int walk_leave(struct walk *walk, const struct unwind_rule *rule, uintptr_t cfa)
 {
 	uintptr_t ra, fp = walk->fp, base = walk->base;
 
-	/* A leaf may have no frame at all; any other that does not grow is a loop. */
+	/* A leaf may have no frame at all. Any other frame that does not grow is a loop. */
 	if (unlikely(cfa <= walk->sp && (cfa < walk->sp || !walk->exact || rule->ra_words)))
 		return UNWIND_BAD_STACK;
 	if (likely(rule->ra_words)) {
@@ -96,68 +104,69 @@ static inline int walk_leave(struct walk *walk, const struct unwind_rule *rule, 
 /* Take one step. */
 int walk_step(struct walk *walk);
 
-/* Or one of the rare ones: from code that no rule is for (of a just-in-time compiler, hand-written,
- * or none at all); */
+/* Step out of code without a rule: generated, hand-written, or no code at all. */
 int walk_step_bare(struct walk *walk);
 
-/* by the frame pointer: the one saved, and the return address, lie where it points; */
+/* Step by the frame pointer: it points to the saved one and the return address. */
 int walk_step_chain(struct walk *walk);
 
-/* from a signal handler's return to what it interrupted; */
+/* Step from a signal handler's return to the interrupted frame. */
 int walk_step_signal(struct walk *walk);
 
-/* by a RULE_MOVED; */
+/* Step by a RULE_MOVED. */
 int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
 
-/* by a RULE_SWITCH; */
+/* Step by a RULE_SWITCH. */
 int walk_step_switched(struct walk *walk);
 
-/* out of what a Java machine has made: or not, UNWIND_NO_RULE; */
+/* Step out of code that a Java virtual machine has generated. Returns UNWIND_NO_RULE if it is
+ * none. */
 int walk_step_java(struct walk *walk);
 
-/* by a RULE_THROW; */
+/* Step by a RULE_THROW. */
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);
 
-/* by the first return address on the stack that a call of this frame's function has left there: or not, where
- * there is none, UNWIND_COMPLETE where nobody is seen that may have called; */
+/* Step to the first return address on the stack that a call of this frame's function has left
+ * there. Returns UNWIND_NO_RULE if there is none, and UNWIND_COMPLETE if the stack has no possible
+ * caller at all. */
 int walk_step_scan(struct walk *walk);
 
-/* Whether such a one lies where the frame pointer leads. */
+/* True when the frame pointer leads to such a return address. */
 bool walk_has_frame_pointer(struct walk *walk);
 
-/* Whether WORD, from the stack, may be one. */
+/* True when WORD, from the stack, may be a return address. */
 bool walk_is_return_address(const struct walk *walk, uintptr_t word);
 
-/* Whether a function may return to PC: what is guessed, may be anything. */
+/* True when a function may return to PC, which may be a wrong guess. */
 bool walk_may_return_to(uintptr_t pc);
 
-/* What the call right before RA calls, and, where that is a stub for another module's function, that
- * function; else the same twice. False where it cannot be told. */
+/* Get the target of the call just before RA. If the target is a stub for another module's function,
+ * *STUB_TARGET is that function; else it is the target. Returns false if the target is unknown. */
 bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target);
 
-/* As much code as any of arch_...() looks at, on each side. */
+/* Code bytes on each side of an address; no arch_...() function reads more. */
 #define CODE_BYTES 16
 
-/* A copy of the code round PC, of which another thread may unload the original. */
+/* A copy of the code around PC; another thread may unload the original. */
 struct walk_code {
 	uint8_t bytes[2 * CODE_BYTES];
 	const uint8_t *at;    /* the middle of bytes[] */
-	size_t before, after; /* bytes that could be read on each side */
+	size_t before, after; /* readable bytes on each side */
 };
 
-/* Most words are numbers, or lead into the stack: of those nobody is asked. */
+/* A cheap check first: most words are numbers, or addresses in the stack. */
 static inline bool walk_may_be_code(const struct walk *walk, uintptr_t word)
 {
 	return word >= MEMORY_PAGE && !(word >> ARCH_ADDRESS_BITS) &&
 	       (word < walk->memory.low || word >= walk->memory.high);
 }
 
-/* Copy SIZE bytes of code at ADDRESS. False when they cannot all be read. */
+/* Copy SIZE bytes of code at ADDRESS. Returns false if some cannot be read. */
 bool walk_code_read(void *bytes, uintptr_t address, size_t size);
 
 void walk_code_copy(struct walk_code *code, uintptr_t pc);
 
-/* Whether there is a call right before PC. */
+/* True when there is a call just before PC. */
 bool walk_follows_call(uintptr_t pc);
 
 #endif

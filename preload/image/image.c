@@ -1,7 +1,8 @@
-/* Maps the image, and runs it in a thread of its own.
+/* Maps the image, and runs it in its own thread.
  *
- * What runs in that thread before the image does has the thread pointer of whoever started it, or none:
- * no canary, no errno, nothing of the C library. */
+ * Before it enters the image, the thread has the thread pointer of its creator, or none: no stack canary, no errno,
+ * nothing of the C library. */
+#include "arch/stacks.h"
 #include "preload/image/image.h"
 
 #include <errno.h>
@@ -30,16 +31,22 @@
 #include "image/layout.h"
 #include "image/start.h"
 #include "preload/image/host_calls.h"
-#include "preload/image/raw_thread.h"
 
-/* Symbols made to recurse as deep as libiberty lets them took up to 434 kB. */
+/* The thread shares the same as other threads, except undo lists of System V semaphores: it uses none, and kcmp(2)
+ * would see the list, which the process would have from then on. (It shares the descriptor table until its first
+ * system call. So there is never a copy of it, in which pipes of the program would have a second holder.) */
+#define THREAD_FLAGS                                                                              \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_PARENT_SETTID | \
+	 CLONE_CHILD_CLEARTID)
+
+/* Symbols that recurse to libiberty's limit took up to 434 kB. */
 #define STACK_SIZE (1u << 20)
 
-/* How long a new thread waits for the one before it to be gone. */
+/* Maximum wait of a new thread until the earlier one has ended. */
 #define GONE_NS 1000000000u
 
-/* Words at the stack's top: argc, two arguments and their end, the end of the environment, and the
- * auxiliary vector. */
+/* Words at the top of the stack: argc, two arguments and their end, the end of the environment, and the auxiliary
+ * vector. */
 #define START_WORDS (5 + 2 * (IMAGE_AUXILIARY_MAX + 1))
 
 extern unsigned char image_memory[] __attribute__((visibility("hidden")));
@@ -47,9 +54,9 @@ extern const unsigned char image_data[] __attribute__((visibility("hidden")));
 
 static struct {
 	struct image_start start;
-	unsigned char *stack; /* STACK_SIZE and a page below; for one thread after the other */
+	unsigned char *stack; /* STACK_SIZE and a guard page; for one thread at a time */
 	unsigned char random[16];
-	bool is_mapped, is_late; /* somebody else has waited a moment already */
+	bool is_mapped, is_late; /* another thread has already waited a moment */
 } image;
 
 static const unsigned long kinds[] = {
@@ -64,7 +71,7 @@ static bool is_error(long result)
 	return result < 0 && result > -4096;
 }
 
-/* Its data as they are in the file, and memory that holds nothing behind them. */
+/* Map the image's data from the file, followed by zeroed memory. */
 static int image_map_data(void)
 {
 	unsigned char *data = image_memory + IMAGE_DATA_START;
@@ -81,17 +88,16 @@ static int image_map_data(void)
 
 static int stack_allocate(void)
 {
-	long got;
+	unsigned char *stack;
 
 	if (image.stack)
 		return 0;
-	got = kernel_call6(SYS_mmap, 0, IMAGE_PAGE + STACK_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (is_error(got))
-		return (int)got;
-	kernel_call4(SYS_mprotect, got, IMAGE_PAGE, PROT_NONE, 0);
-	system_empty_in_children((void *)(got + IMAGE_PAGE), STACK_SIZE);
-	image.stack = (unsigned char *)got;
+	stack = system_map(IMAGE_PAGE + STACK_SIZE);
+	if (!stack)
+		return -ENOMEM;
+	kernel_call4(SYS_mprotect, (long)stack, IMAGE_PAGE, PROT_NONE, 0);
+	system_empty_in_children(stack + IMAGE_PAGE, STACK_SIZE);
+	image.stack = stack;
 	return 0;
 }
 
@@ -102,7 +108,7 @@ static uintptr_t *words_push(uintptr_t *at, uintptr_t kind, uintptr_t value)
 	return at + 2;
 }
 
-/* Where the image finds them. Below them begins the stack, aligned as every processor wants it. */
+/* Return the address of these words. The stack begins below it, aligned for all processors. */
 static uintptr_t *start_words(void)
 {
 	uintptr_t end = (uintptr_t)image.stack + IMAGE_PAGE + STACK_SIZE;
@@ -110,7 +116,7 @@ static uintptr_t *start_words(void)
 	return (uintptr_t *)((end - START_WORDS * sizeof(uintptr_t)) & ~(uintptr_t)15);
 }
 
-/* What the kernel lays out for a program that it starts. Returns where. */
+/* Write what the kernel writes for a new program. Returns its address. */
 static uintptr_t *start_words_write(void)
 {
 	const uintptr_t base = (uintptr_t)image_memory;
@@ -143,9 +149,8 @@ static _Noreturn void thread_end(void)
 		kernel_call4(SYS_exit, 0, 0, 0, 0);
 }
 
-/* A moment in which the agent has nothing to do: most programs that are shorter than the start delay
- * are shorter than this, too, and never pay for more. Later our thread looks at its privileges.
- * False when it is to end instead. */
+/* Wait a moment, in which the agent has no work: most programs that are shorter than the start delay are also
+ * shorter than this. Later the thread checks its privileges. Returns false when it is to end. */
 static bool thread_wait_a_moment(void)
 {
 	uint64_t until = clock_monotonic_ns() + PRIVILEGES_CHECK_NS;
@@ -164,30 +169,31 @@ static _Noreturn void image_enter(void)
 	int err;
 
 	if (image.is_mapped)
-		raw_thread_go_on(image.start.thread_pointer, atomic_load(&image.start.again));
+		arch_thread_continue(image.start.thread_pointer, atomic_load(&image.start.again));
 	err = image_map_data();
 	if (!err) {
 		image.is_mapped = true;
-		raw_thread_enter((uintptr_t)image_memory + IMAGE_ENTRY, start_words_write());
+		arch_thread_enter((uintptr_t)image_memory + IMAGE_ENTRY, start_words_write());
 	}
 	agent_failed(err);
 	thread_end();
 }
 
-/* The new thread. The table of descriptors comes first, as not even for an instant is there to be a second
- * holder of the program's pipes; where the kernel has none to give, the image finds out and says so. */
+/* The new thread. The descriptor table comes first, so that the program's pipes never have a second holder. If the
+ * kernel refuses, the image detects and logs it. */
 static _Noreturn void image_run(void)
 {
 	kernel_call4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0);
 	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
-	system_thread_be_ordinary();
+	clock_permit_ticks();
+	system_thread_reset_scheduling();
 	if (image.is_late ? !agent_stop_is_requested() : thread_wait_a_moment())
 		image_enter();
 	agent_set_ended();
 	thread_end();
 }
 
-/* By the linker: the library's beginning, and what the interposers' headers put into a section. */
+/* Defined by the linker: the start of the library, and the section of the interposers. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern const char __start_asprof_calls[] __attribute__((visibility("hidden")));
 extern const char __stop_asprof_calls[] __attribute__((visibility("hidden")));
@@ -226,7 +232,7 @@ static void describe_process(void)
 	describe_code();
 }
 
-/* Of the thread before: the stack and the image's memory are its own until then. */
+/* The stack and the image's memory belong to the earlier thread until it has ended. */
 static int thread_wait_until_gone(void)
 {
 	uint64_t until = clock_monotonic_ns() + GONE_NS;
@@ -235,7 +241,7 @@ static int thread_wait_until_gone(void)
 	_Atomic pid_t *id = &shared->agent.id;
 	pid_t there;
 
-	/* The kernel wakes who waits for the word as one that processes may share. */
+	/* The kernel wakes a shared futex. */
 	while ((there = atomic_load(id)))
 		if (kernel_call6(SYS_futex, (long)id, FUTEX_WAIT_BITSET, there, (long)&end, 0,
 				 FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT)
@@ -267,7 +273,7 @@ static int thread_start(bool is_late)
 		return err;
 	image.is_late = is_late;
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every, (long)&before, sizeof(every));
-	err = raw_thread_start(image_run, start_words(), &shared->agent.id);
+	err = arch_thread_start(THREAD_FLAGS, image_run, start_words(), &shared->agent.id);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	return err;
 }

@@ -1,5 +1,5 @@
-/* The image, as it lies in memory: its text is run where it is, its data are mapped anew and filled from a
- * copy that nobody writes to. All of it stands among the text, so that the loader maps it as it is to be. */
+/* The image, as in memory: its text runs where it is; its data is mapped again and filled from a read-only copy. All of
+ * it is in the text, so that the dynamic linker maps it in this layout. */
 #include "image/layout.h"
 
 	.section .text.image, "ax", %progbits

@@ -1,8 +1,9 @@
-/* malloc and its kin: count down, forward to the next in the chain, record what is sampled.
+/* Interposes malloc(3) and its variants: counts down, forwards to the next allocator, and records sampled
+ * allocations.
  *
- * Whatever comes next (the C library, jemalloc, tcmalloc, mimalloc, another preload) does the
- * allocating, and is called as if we were not there. While nobody wants to see the calls, each is one byte
- * looked at and a jump; from then on an unsampled call is a subtraction more, and a free a second byte. */
+ * The next allocator (the C library, jemalloc, tcmalloc, mimalloc, another preload) allocates the memory, and sees
+ * the same calls as without us. As long as allocations are not sampled, a call costs one load and a jump. Otherwise
+ * an unsampled allocation costs one more subtraction, and a free one more load. */
 #include "preload/interpose/allocator.h"
 
 #include <dlfcn.h>
@@ -14,8 +15,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "asyncprof/import_table.h"
-#include "asyncprof/memory_calls.h"
 #include "core/loaded_symbol.h"
 #include "engine/memory/mem.h"
 
@@ -23,11 +22,11 @@
 #define COLD   __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 
-/* C23; the C library may not have them yet. */
+/* C23; the C library may not have them. */
 void free_sized(void *p, size_t size);
 void free_aligned_sized(void *p, size_t alignment, size_t size);
 
-/* What any C library has, and what came with C23. */
+/* Functions of every C library, and those of C23. */
 #define OLD_FUNCTIONS(X)                                              \
 	X(malloc, void *, (size_t size))                              \
 	X(calloc, void *, (size_t count, size_t size))                \
@@ -49,7 +48,7 @@ void free_aligned_sized(void *p, size_t alignment, size_t size);
 NEXT_FUNCTIONS(DECLARE)
 #undef DECLARE
 
-/* The next in the chain. Until the first call each is a function that finds them all. */
+/* The next allocator. Until the first call each function is one that finds them all. */
 static struct {
 #define FIELD(name, type, args) type(*name) args;
 	NEXT_FUNCTIONS(FIELD)
@@ -60,20 +59,20 @@ static struct {
 #undef FIRST
 };
 
-/* Of the same allocator, or NULL. */
+/* The next allocator's malloc_usable_size, or NULL. */
 static size_t (*next_usable_size)(void *p);
 
-/* The next reallocarray is the allocator's own. Else it is the C library's, which calls whatever
- * realloc the program has: ours, or one before us, which we must not pass by. */
+/* The next reallocarray is the allocator's own. Otherwise it is the C library's, which calls the program's realloc:
+ * ours, or an earlier one, which must see the call. */
 static bool next_has_reallocarray;
 
-/* What is asked for while we look for the functions, as by a function of the C library's that chooses
- * among its own by the processor: given from here, never given back. */
+/* Memory for allocations during the search of the next allocator, such as by a function of the C library that
+ * selects its variants by the processor. It is never reused. */
 #define POOL_BYTES 32768
 static _Alignas(max_align_t) char pool[POOL_BYTES];
 static _Atomic size_t pool_used;
 
-static __thread bool looking __attribute__((tls_model("initial-exec")));
+static __thread bool is_searching __attribute__((tls_model("initial-exec")));
 
 static void *pool_alloc(size_t size)
 {
@@ -85,7 +84,7 @@ static void *pool_alloc(size_t size)
 	at = atomic_fetch_add(&pool_used, room);
 	if (at > POOL_BYTES - room)
 		goto full;
-	mem_table_watch(pool + at); /* so that free and realloc take a look at it */
+	mem_table_watch(pool + at); /* so that free and realloc check it */
 	mem_look();
 	return pool + at;
 full:
@@ -119,26 +118,27 @@ static void find_new(void)
 #undef FIND
 
 /* Any thread, any number of times: all find the same. */
-static COLD void allocator_search(void (*find)(void), _Atomic bool *looked)
+static COLD void allocator_search(void (*find)(void), _Atomic bool *is_found)
 {
 	int saved = errno;
 
-	looking = true;
+	is_searching = true;
 	find();
-	looking = false;
-	atomic_store(looked, true);
+	is_searching = false;
+	atomic_store(is_found, true);
 	errno = saved;
 }
 
-/* The old ones in the first call of any, while the program has one thread: a search waits for who adds a
- * library. The new ones apart, as hardly a program asks, and many a C library has none to be found. */
+/* The older functions are found at the first call of any, while the program has one thread: a search waits for a
+ * thread that loads a library. The C23 functions are found separately: few programs call them, and many C libraries
+ * lack them. */
 static bool allocator_has_next(const void *entry, const void *first, void (*find)(void))
 {
 	static _Atomic bool is_old_found, is_new_found;
-	_Atomic bool *looked = find == find_old ? &is_old_found : &is_new_found;
+	_Atomic bool *is_found = find == find_old ? &is_old_found : &is_new_found;
 
-	if (!looking && !atomic_load(looked))
-		allocator_search(find, looked);
+	if (!is_searching && !atomic_load(is_found))
+		allocator_search(find, is_found);
 	return *(const void *const *)entry != first;
 }
 #define FOUND(name)     allocator_has_next(&next.name, (const void *)first_##name, find_old)
@@ -206,8 +206,7 @@ FIRST_ALIGNED(memalign)
 FIRST_PAGES(valloc)
 FIRST_PAGES(pvalloc)
 
-/* Where there are none, free does not need to be told the size: the program's, which may not be
- * the next. */
+/* Without them, free needs no size: the program's free, which may not be the next one. */
 static void first_free_sized(void *p, size_t size)
 {
 	if (FOUND_NEW(free_sized))
@@ -234,7 +233,7 @@ static inline bool block_is_watched(const void *p)
 	return mem_looks() && mem_table_watches(p);
 }
 
-/* An allocation whose countdown ran out: CALL does it, into the variable P. */
+/* A sampled allocation: CALL makes it and sets P. */
 #define ALLOCATE(p, size, caller, call, refusal)                   \
 	do {                                                       \
 		bool sampled;                                      \
@@ -351,7 +350,7 @@ EXPORT void free(void *p)
 	if (block_is_watched(p)) {
 		if (pool_contains(p))
 			return;
-		block_note_free(p); /* before the real free: p may be given out again at once */
+		block_note_free(p); /* before the real free: p may be allocated again immediately */
 	}
 	next.free(p);
 }
@@ -415,8 +414,8 @@ static inline bool below_limit(size_t size)
 	return size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed);
 }
 
-/* The bytes by which P grows are counted, and no more: with its first bytes it had its chance, and
- * so has now been taken with the probability of its new size. */
+/* Only the growth of P is counted: its first bytes were counted before. So P is sampled with the probability of its
+ * new size. */
 static __attribute__((noinline)) void *realloc_growing(void *p, size_t size, const void *caller)
 {
 	size_t has = p && next_usable_size ? next_usable_size(p) : 0;
@@ -480,7 +479,7 @@ static void allocator_examine_next(void)
 {
 	void *usable = loaded_symbol_next("malloc_usable_size").address, *array;
 
-	/* Another's would read a header that is not there. */
+	/* Another allocator's would read a header that is not there. */
 	if (modules_are_same(usable, loaded_symbol_next("malloc").address))
 		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
 	array = loaded_symbol_next("reallocarray").address;
@@ -489,10 +488,11 @@ static void allocator_examine_next(void)
 		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 
-/* Where a symbol leads is no answer: in an executable that does not move it is a stub of its own. */
+/* True if the program's calls of malloc come here. The address of a symbol does not show it: in an executable at a
+ * fixed address it is a stub. */
 static bool allocator_receives_calls(void)
 {
-	/* By a pointer: the compiler knows of malloc that it leaves our variables alone. */
+	/* By a volatile pointer: otherwise the compiler assumes that malloc does not change our variables. */
 	void *(*volatile allocate)(size_t) = malloc;
 	uint64_t left;
 	void *p;
@@ -506,7 +506,7 @@ static bool allocator_receives_calls(void)
 	return counted;
 }
 
-/* The file whose malloc the program calls in place of ours; NULL when the calls come to us. */
+/* Return the file whose malloc the program calls instead of this one; NULL when the calls come here. */
 static const char *allocator_find_bypass(void)
 {
 	const void *bound = loaded_symbol_first("malloc").address;
@@ -522,17 +522,17 @@ static const char *allocator_find_bypass(void)
 
 void allocator_find_next(void)
 {
-	static bool looked;
+	static bool is_found;
 
-	if (looked)
+	if (is_found)
 		return;
 	allocator_examine_next();
 	mem_pass_by(allocator_find_bypass());
-	looked = true;
+	is_found = true;
 }
 
-/* Other names for ours, which are bound here: by their own they are the executable's stubs for us,
- * too. In the assembler's words, as compilers want an alias to have every attribute of malloc. */
+/* Other names of our functions, bound within this library: by their own names they are the executable's stubs. In
+ * assembly, because compilers want an alias to have all attributes of malloc. */
 #define OURS(name)                                                                          \
 	__asm__(".globl our_" #name "\n.hidden our_" #name "\n.set our_" #name ", " #name); \
 	extern __typeof__(name) our_##name __attribute__((visibility("hidden")));
@@ -544,22 +544,9 @@ OURS(free)
 OURS(posix_memalign)
 OURS(aligned_alloc)
 
-int mem_serve_library(const void *inside)
-{
-	static const struct import imports[] = {
-		{ "posix_memalign", (void *)our_posix_memalign },
-		{ "aligned_alloc", (void *)our_aligned_alloc },
-	};
-	static const struct memory_functions functions = {
-		.malloc = our_malloc,
-		.calloc = our_calloc,
-		.realloc = our_realloc,
-		.free = our_free,
-	};
-
-	allocator_find_next();
-	if (mem_passed_by())
-		return 0;
-	memory_bind(&functions);
-	return import_table_redirect(inside, imports, sizeof(imports) / sizeof(imports[0]));
-}
+const struct memory_functions allocator_functions = {
+	.malloc = our_malloc,
+	.calloc = our_calloc,
+	.realloc = our_realloc,
+	.free = our_free,
+};

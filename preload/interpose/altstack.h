@@ -1,4 +1,4 @@
-/* The stack that a thread has for signals. */
+/* Alternate signal stacks. */
 #ifndef PRELOAD_INTERPOSE_ALTSTACK_H
 #define PRELOAD_INTERPOSE_ALTSTACK_H
 
@@ -7,27 +7,27 @@
 
 typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
 
-/* A sample needs no room where the program is: a thread may have filled its stack but for a few
- * bytes, or have gone to one of its own making, and the kernel alone writes up to 4 KiB, or 12 with
- * the newest processors' registers. So each thread of the program has a stack for signals from us
- * for as long as it has none of its own, or only a small one, and is not shown that. */
+/* A sample must not need space on the program's stack. A thread may have a few free bytes only, or run on a stack of
+ * its own making. The kernel writes up to 4 KiB, or 12 with the registers of the newest processors. So each thread
+ * of the program without an alternate signal stack, or with a small one, gets one from us. The program does not see
+ * it. */
 
-/* One for a thread to come; NULL when there is no memory. It is begun with, or given back. */
+/* Allocate a stack for a new thread; NULL when there is no memory. It is installed or freed. */
 void *altstack_allocate(void);
 void altstack_free(void *stack);
 
-/* In a new thread whose own stack is mapped from LOW to HIGH: it has STACK, which may be NULL. */
+/* Install STACK, which may be NULL, in a new thread, whose own stack is mapped from LOW to HIGH. */
 void altstack_install(void *stack, uintptr_t low, uintptr_t high);
 
-/* The same in the first thread, whose stack is well known. */
+/* The same in the first thread. */
 void altstack_install_main(void);
 
-/* The calling thread ends: give back what it was given. */
+/* Remove and free the calling thread's stack at its end. */
 void altstack_remove(void);
 
-/* In a signal's handler: run HANDLER with the same arguments, on the stack that the signal has
- * interrupted if the handler was brought away from there to one of ours, and there is room. An engine
- * that takes its own place for one on the thread's stack ends its walk at once when it is not. */
-void altstack_go_back(sample_handler handler, int signo, siginfo_t *info, void *context);
+/* In a signal handler: run HANDLER with the same arguments. If the signal switched to one of our stacks, and the
+ * interrupted stack has space, HANDLER runs on the interrupted stack. An engine that expects to run on the thread's
+ * stack ends its walk at once otherwise. */
+void altstack_run_handler(sample_handler handler, int signo, siginfo_t *info, void *context);
 
 #endif

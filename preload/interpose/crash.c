@@ -1,25 +1,25 @@
-/* Tells of a crash, and has the process die of it as if nobody had.
+/* Reports a crash, then ends the process by the same signal with the default action.
  *
- * A fault of an instruction is met again as soon as the handler returns, with the default action: status, core and
- * the registers in it are the kernel's own. What was sent, and what a debugger's or a filter's instruction
- * raised, which would not come again, is sent again with all that was known of it; as it is
- * blocked until the handler returns, it finds the thread where it was. */
+ * A faulting instruction faults again when the handler returns, with the default action: status, core and registers
+ * are the kernel's own. A sent signal, or one raised by a debugger's or a seccomp filter's instruction, would not
+ * recur. It is sent again with the same siginfo. It is blocked until the handler returns, so it arrives at the same
+ * place. */
 #include "preload/interpose/crash.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "core/agent/async_profiler.h"
 #include "core/disposition.h"
 #include "core/system.h"
 #include "preload/interpose/hooks.h"
-#include "preload/interpose/put_off.h"
 
-/* All whose default action is to dump core. */
+/* All signals whose default action dumps core. */
 static const int signals[] = { SIGSEGV, SIGBUS, SIGILL,  SIGFPE,  SIGABRT,
 			       SIGTRAP, SIGSYS, SIGQUIT, SIGXCPU, SIGXFSZ };
 
-/* Whose thread tells, or has told: a child of vfork shares this memory, and not the number. */
-static _Atomic pid_t broadcasters, told;
+/* Process whose thread is reporting, or has reported: a child of vfork(2) shares this memory, but has another id. */
+static _Atomic pid_t reporting, reported;
 
 bool crash_is_signal(int signo)
 {
@@ -29,7 +29,7 @@ bool crash_is_signal(int signo)
 	return false;
 }
 
-/* Raised by an instruction that raises it again. */
+/* True for a fault, which recurs when its instruction runs again. */
 static bool signal_recurs(int signo, const siginfo_t *info)
 {
 	return info->si_code > 0 &&
@@ -39,18 +39,17 @@ static bool signal_recurs(int signo, const siginfo_t *info)
 void crash_report(int signo, const siginfo_t *info, const void *context)
 {
 	const struct interpose_hooks *hooks = hooks_get();
-	pid_t own = system_process(), nobody = 0;
+	pid_t own = system_process(), none = 0;
 
-	if (hooks && exit_is_armed() &&
-	    atomic_compare_exchange_strong(&broadcasters, &nobody, own)) {
+	if (hooks && exit_is_armed() && atomic_compare_exchange_strong(&reporting, &none, own)) {
 		hooks->crashed(signo, info->si_code, (uintptr_t)info->si_addr, context);
 		exit_notify(EXITING_BY_SIGNAL);
-		atomic_store(&told, own);
+		atomic_store(&reported, own);
 	} else if (!exit_is_armed()) {
 		exit_notify(EXITING_BY_SIGNAL);
 	}
-	/* The first waits for a bounded time. */
-	while (atomic_load(&broadcasters) == own && atomic_load(&told) != own)
+	/* The first thread waits for a bounded time. */
+	while (atomic_load(&reporting) == own && atomic_load(&reported) != own)
 		system_sleep(1000000);
 }
 
@@ -59,7 +58,7 @@ static void on_crash(int signo, siginfo_t *info, void *context)
 	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
 	bool again = signal_recurs(signo, info);
 
-	/* The kernel keeps from the first process of a namespace what it does not raise itself. */
+	/* The kernel ignores such signals for the first process of a namespace, except its own faults. */
 	if (system_process() == 1 && !again)
 		return;
 	if (info->si_code <= 0 && async_profiler_defer_signal(info))
@@ -84,7 +83,7 @@ void crash_install(int signo)
 	if (disposition_get(signo, &old) || old.handler != (void *)SIG_DFL)
 		return;
 	disposition_set(signo, &ours, &old);
-	/* Another thread of the program was quicker. */
+	/* Another thread of the program was faster. */
 	if (old.handler != (void *)SIG_DFL && old.handler != (void *)on_crash)
 		disposition_set(signo, &old, NULL);
 }

@@ -1,14 +1,14 @@
-/* Becoming another program, by the C library or by syscall(2). */
+/* exec, by the C library or by syscall(2). */
 #ifndef PRELOAD_INTERPOSE_EXEC_H
 #define PRELOAD_INTERPOSE_EXEC_H
 
 #include <stdbool.h>
 
-/* Before it: the end of this program is told. True when this process had an agent, and not only the one that it was
- * forked from. */
+/* Before an exec: notify the agent that this program ends. Returns true when this process had an agent of its own,
+ * not only its parent. */
 bool exec_begin(void);
 
-/* The program lives on, and so does its profile if it was TOLD. errno is preserved. */
-void exec_failed(bool told);
+/* After a failed exec: the profile continues if exec_begin() returned true (WAS_ARMED). Preserves errno. */
+void exec_failed(bool was_armed);
 
 #endif

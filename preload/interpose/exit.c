@@ -1,20 +1,19 @@
-/* Interposes the ways out that pass by the library's destructor, to flush before; and keeps
+/* Interposes the calls that end the process without the library's destructor, to flush before. Prevents
  * async-profiler from flushing at exit itself. */
 #include <stdlib.h>
 
-#include "asyncprof/engine_library.h"
+#include "core/agent/async_profiler.h"
 #include "core/loaded_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/sample.h"
 
-/* The process whose end is told; 0: none, or it was told already; with a minus before it while it is being told. A
- * child of vfork shares this memory but not the pid. */
+/* Process whose end is notified; 0: none, or it was notified; negative while it is being notified. A child of
+ * vfork(2) shares this memory, but has another id. */
 static pid_t armed;
 
-/* Past the C library, whose older versions cached the pid over vfork. */
+/* Without the C library, whose older versions cached the id across vfork(2). */
 static pid_t process_id(void)
 {
 	return system_process();
@@ -52,7 +51,8 @@ void exit_notify(enum exiting how)
 		__atomic_compare_exchange_n(&armed, &pid, 0, false, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED);
 	} else if (pid == -own) {
-		/* As by a signal while an exit waits for the report: it would end the process in the midst of it. */
+		/* For example by a signal while exit(3) waits for the report: without this it would end the process
+		 * too early. */
 		hooks->process_exiting_again();
 	}
 }
@@ -78,18 +78,18 @@ EXPORT void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-/* Drops two kinds of exit handlers; all others, the agent's own among them, are registered.
+/* Drops two kinds of exit handlers; all others are registered, also the agent's own.
  *
- * async-profiler's own stops it under a lock that a thread may have held when this process was
- * forked, and then waits for ever. The agent stops it, where there is one.
+ * async-profiler's handler stops it with a lock that a thread may have held when this process was forked; then it
+ * waits for ever. The agent stops async-profiler itself.
  *
- * What a library registers in its first use on a thread of ours, as a shared OpenSSL does in an
- * upload, would run before the agent's own handler, which uploads once more with that library.
+ * A library may register a handler at its first use on an own thread, such as a shared OpenSSL in an upload. It
+ * would run before the agent's handler, which uploads once more with that library.
  *
- * It also tells that async-profiler's constructors run, by the first object of C++ that they make. */
+ * A call also shows that async-profiler's constructors run: they register their first C++ object. */
 EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 {
-	/* Looked for alone: nearly every program comes by here, and most of them need no other. */
+	/* Found separately: nearly every program calls this function, and most need no other one. */
 	static __typeof__(&__cxa_atexit) next;
 	__typeof__(&__cxa_atexit) found = __atomic_load_n(&next, __ATOMIC_RELAXED);
 

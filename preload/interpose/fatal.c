@@ -1,23 +1,22 @@
-/* Flushes when a signal is about to end the process. What is in force is read from the kernel
- * each time and kept nowhere, since a child of vfork shares our memory but has dispositions
- * of its own. */
+/* Waits for the last report when a signal is about to end the process. The actions in force are read from the kernel
+ * each time and not stored: a child of vfork(2) shares our memory, but has its own actions. */
 #include "preload/interpose/fatal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/agent/async_profiler.h"
 #include "core/disposition.h"
 #include "core/system.h"
 #include "preload/interpose/crash.h"
 #include "preload/interpose/hooks.h"
-#include "preload/interpose/put_off.h"
 #include "preload/interpose/sample.h"
 
-/* Beyond are those that a program has for itself. */
+/* Higher signals are for the program's own use. */
 #define SIGNALS 31
 
-/* All whose default action is to end the process, but for those that dump core. The first process of a namespace is
- * asked to end by the first ENDING of them. */
+/* All signals whose default action ends the process without a core dump. The first TERMINATION_SIGNALS of them ask
+ * the first process of a namespace to end. */
 static const int signals[] = { SIGTERM, SIGINT,  SIGHUP,    SIGUSR1, SIGUSR2, SIGPIPE,
 			       SIGALRM, SIGPROF, SIGVTALRM, SIGIO,   SIGPWR,  SIGSTKFLT };
 
@@ -36,7 +35,7 @@ void fatal_raise_default(int signo)
 	kernel_call4(SYS_tgkill, system_process(), system_thread(), signo, 0);
 }
 
-/* The first process of a container. Who asks that to end will not wait long before he kills it. */
+/* For the first process of a container. The sender will soon use SIGKILL. */
 static void termination_requested_now(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
@@ -45,7 +44,8 @@ static void termination_requested_now(void)
 		hooks->termination_requested();
 }
 
-/* The kernel spares it from signals that have their default action, and so do we: there is no death to tell. */
+/* True if the process continues: the kernel ignores signals with the default action for the first process of a
+ * namespace. */
 static bool process_is_spared(void)
 {
 	if (system_process() != 1)
@@ -54,14 +54,14 @@ static bool process_is_spared(void)
 	return true;
 }
 
-/* (SIGQUIT is what some servers take for a request to end when all is served.) */
+/* (Some servers end at SIGQUIT after all requests are served.) */
 void fatal_note_handled(int signo)
 {
 	if ((signo == SIGTERM || signo == SIGINT || signo == SIGQUIT) && system_process() == 1)
 		termination_requested_now();
 }
 
-/* A child that has inherited this handler tells nothing. */
+/* In a child that inherited this handler nothing is notified. */
 static void on_fatal(int signo, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -71,7 +71,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	fatal_raise_default(signo);
 }
 
-static void fatal_install_handler(int signo, bool ending)
+static void fatal_install_handler(int signo, bool is_termination)
 {
 	static const struct disposition ours = { .handler = (void *)on_fatal,
 						 .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
@@ -81,17 +81,17 @@ static void fatal_install_handler(int signo, bool ending)
 	if (disposition_get(signo, &old) || old.handler != (void *)SIG_DFL)
 		return;
 	if (system_process() == 1) {
-		if (ending)
+		if (is_termination)
 			sample_watch(signo, on_fatal);
 		return;
 	}
 	disposition_set(signo, &ours, &old);
-	/* Another thread of the program was quicker. */
+	/* Another thread of the program was faster. */
 	if (old.handler != (void *)SIG_DFL && old.handler != (void *)on_fatal)
 		disposition_set(signo, &old, NULL);
 }
 
-/* As the program has just given SIGNO its default action. */
+/* Install our handler for SIGNO, which has its default action now. */
 static void fatal_install_signal(int signo)
 {
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
@@ -119,32 +119,20 @@ static bool handler_is_ours(const void *handler)
 	       sample_is_watched_handler(handler);
 }
 
-static void remove_those(bool (*wanted)(const void *handler))
+void fatal_remove(void)
 {
 	struct disposition now;
 
-	for (int signo = 1; signo <= SIGNALS; signo++) {
-		if (disposition_get(signo, &now) || !wanted(now.handler))
-			continue;
-		disposition_set(signo, &by_default, &now);
-		/* Another thread of the program was quicker. */
-		if (!wanted(now.handler))
-			disposition_set(signo, &now, NULL);
-	}
-}
-
-void fatal_remove(void)
-{
 	if (exit_is_armed())
 		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
-	remove_those(handler_is_ours);
-}
-
-void fatal_remove_crashes(void)
-{
-	if (exit_is_armed())
-		__atomic_store_n(&with_crashes, false, __ATOMIC_RELAXED);
-	remove_those(crash_is_handler);
+	for (int signo = 1; signo <= SIGNALS; signo++) {
+		if (disposition_get(signo, &now) || !handler_is_ours(now.handler))
+			continue;
+		disposition_set(signo, &by_default, &now);
+		/* Another thread of the program was faster. */
+		if (!handler_is_ours(now.handler))
+			disposition_set(signo, &now, NULL);
+	}
 }
 
 __sighandler_t fatal_visible_handler(__sighandler_t handler)

@@ -1,5 +1,4 @@
-/* What the interposers tell the agent. Until it asks to be told, every call is forwarded as it
- * came. */
+/* Hooks by which the interposers notify the agent. Without hooks every call is forwarded unchanged. */
 #ifndef PRELOAD_INTERPOSE_HOOKS_H
 #define PRELOAD_INTERPOSE_HOOKS_H
 
@@ -7,132 +6,128 @@
 #include <stdint.h>
 
 enum exiting {
-	EXITING_NORMALLY, /* exit(3): told by the library's own destructor */
-	EXITING_AT_ONCE,  /* _exit, _Exit, quick_exit, and becoming another program by exec */
-	/* By the end of the calling thread, whose status is the process's if no other thread ends later: those of
-	 * the agent must be gone when the hook returns. */
+	EXITING_NORMALLY, /* exit(3); the library's destructor notifies */
+	EXITING_AT_ONCE,  /* _exit, _Exit, quick_exit and exec */
+	/* The calling thread ends, and the process ends with it if no other thread ends later. The agent's threads
+	 * must have ended when the hook returns. */
 	EXITING_BY_RETURN,
-	EXITING_BY_SIGNAL /* in a signal handler, every other signal blocked */
+	EXITING_BY_SIGNAL /* in a signal handler, all other signals blocked */
 };
 
-/* A sandbox, by the names of the first system calls of ours that it refuses, NULL where none: of those made in
- * the program's threads; of those and what a thread of the agent's makes beyond them; and of all of them, where
- * none may even fail. */
-struct sandbox {
-	const char *refused, *refused_in_agent, *fails_in_agent;
-	bool all_threads; /* it is the agent's threads' as well */
-};
-
-/* No member may be NULL; errno need not be preserved. A hook may be called at any moment from
- * the interpose_set_hooks() that brings it until the process ends. */
+/* No member may be NULL. Hooks need not preserve errno. They may be called from interpose_set_hooks() until the
+ * process ends. */
 struct interpose_hooks {
-	/* In a thread that pthread_create or thrd_create made, before its first instruction of
-	 * the program, which is ENTRY's; cancellation is off. All of its stack lies below
-	 * STACK_HIGH, and what lies between STACK_LOW (STACK_HIGH when nothing is known) and
-	 * there can be read as long as the thread lives. */
+	/* In a thread of pthread_create(3) or thrd_create(3), before its first instruction of the program, which is
+	 * at ENTRY. Cancellation is disabled. All of its stack is below STACK_HIGH. The range from STACK_LOW
+	 * (STACK_HIGH when unknown) to STACK_HIGH is readable as long as the thread lives. */
 	void (*thread_started)(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
-	/* In the same thread at its end, by return, pthread_exit or cancellation, and not when
-	 * the whole process ends. In the last round of destructors of thread-specific data some
-	 * of the program's may still run afterwards. */
+	/* In the same thread at its end, by return, pthread_exit(3) or cancellation, but not when the process ends.
+	 * It is the last round of destructors of thread-specific data; some of the program's may still run
+	 * afterwards. */
 	void (*thread_ended)(void);
 
-	/* In the last thread of the program that is known, at its end, after thread_ended: the C library ends the process
-	 * in it, with all that belongs to exit(3), unless it counts others: so none that we have from it may be there
-	 * when this returns. The main thread's end is seen after thread_watch_main() alone. */
+	/* In the last known thread of the program, at its end, after thread_ended: the C library ends the process in
+	 * it, as exit(3) does, unless it counts other threads. So no thread of the agent that it counts may exist
+	 * when this returns. The end of the main thread is only seen after thread_watch_main(). */
 	void (*before_last_thread_ends)(void);
 
-	/* The process is about to end: flush, for a bounded time. Called at most once for each
-	 * exit_arm(), in the thread that ends the process. Async-signal-safe: no lock, no malloc;
-	 * wake the agent thread and wait for it on a futex. Other threads run on, unless the hook holds
-	 * them. */
+	/* The process is about to end: flush, for a bounded time. Called at most once for each exit_arm(), in the
+	 * thread that ends the process. Async-signal-safe: no lock, no malloc; wake the agent thread and wait for it
+	 * on a futex. Other threads continue, unless the hook stops them. */
 	void (*process_exiting)(enum exiting how);
 
-	/* The process is about to end by another thread too, or in a handler, before process_exiting has returned:
-	 * wait for what that waits for, and no longer. Async-signal-safe. */
+	/* Another thread or a handler is about to end the process too, before process_exiting has returned: wait for
+	 * the same, and no longer. Async-signal-safe. */
 	void (*process_exiting_again)(void);
 
-	/* The process, the first of its namespace, was asked to end by a signal: one that it has no handler for, and
-	 * which the kernel keeps from it, or one whose handler may take its time. It may be killed soon. In a handler. */
+	/* A signal asked the process, the first of its namespace, to end. Either it has no handler and the kernel
+	 * ignores the signal, or its handler may take long. The process may be killed soon. In a handler. */
 	void (*termination_requested)(void);
 
-	/* The calling thread has crashed: SIGNO came with CODE and ADDRESS, and interrupted CONTEXT, a
-	 * ucontext_t. process_exiting follows. In a handler. */
+	/* The calling thread has crashed: SIGNO with CODE and ADDRESS interrupted CONTEXT, a ucontext_t.
+	 * process_exiting follows. In a handler. */
 	void (*crashed)(int signo, int code, uintptr_t address, const void *context);
 
-	/* After process_exiting: the process did not end, as its exec failed. */
+	/* After process_exiting: the exec failed, and the process continues. */
 	void (*exec_failed)(void);
 
-	/* In a child with memory of its own that was not made by fork(3), whose handlers tell of others; before
-	 * its first instruction of the program. Async-signal-safe. */
+	/* In a child with its own memory that was not created by fork(3), which has its own handlers. Before the
+	 * child's first instruction of the program. Async-signal-safe. */
 	void (*process_cloned)(void);
 
-	/* A system call comes that only a single-threaded process may make. True when threads
-	 * of the agent were ended for it; they must be joined, and not come back before the call is done, of
-	 * which the second tells. */
+	/* The calling thread is about to make a system call that only a single-threaded process may make. No thread
+	 * of the agent may exist when this returns, until the second hook. Returns true when a thread was ended: the
+	 * kernel may still list it for a moment. */
 	bool (*before_namespace_change)(void);
 	void (*after_namespace_change)(void);
 
-	/* The calling thread's privileges become others than those of the agent's threads, which
-	 * must be ended before this returns. */
-	void (*before_credential_broadcast)(void);
+	/* The C library is about to change credentials in each of its threads, and aborts if the results differ. This
+	 * hook is called when the threads' credentials differ. If this returns true, the second hook follows after the call, and until
+	 * then the C library may know no thread of the agent. */
+	bool (*before_credential_broadcast)(void);
+	void (*after_credential_broadcast)(void);
 
-	/* Whether the calling thread is root, by one of its users, and there are threads of the agent's, to which
-	 * that matters. */
-	bool (*is_root_beside_agent)(void);
-
-	/* The program may have given up privileges: the calling thread alone by a system call, or all of its own by
-	 * the C library; or what before_credential_broadcast told of is done. */
+	/* The process may have lost credentials: return when the agent's threads have dropped them too, or after a
+	 * bounded time. */
 	void (*credentials_lost)(void);
 
-	/* The program is about to enter a seccomp sandbox. True when nothing may be called there
-	 * that the program does not call; the agent's threads, if this process is ARMED, must have
-	 * ended then, and the end of the process will not be told. */
-	bool (*before_sandbox)(bool armed, const struct sandbox *sandbox);
+	/* The program is about to enter a seccomp sandbox, where only the program's own system calls may be made.
+	 * When this returns the agent's threads, if this process is ARMED, must have ended. The end of the process
+	 * is not notified. */
+	void (*before_sandbox)(bool armed);
 
-	/* The calling thread, of an armed process, is about to enter a domain of Landlock's, which threads are in that
-	 * it makes later, and no others: the agent's must have ended when this returns. */
+	/* The calling thread is about to enable Syscall User Dispatch for itself: the kernel then returns its system calls
+	 * to it, except those from a code range. When this returns the agent's threads, if this process is ARMED, must have ended. No hook is
+	 * called any more. */
+	void (*before_syscall_dispatch)(bool armed);
+
+	/* A thread of the armed process is about to disable the timestamp counter for itself: after this only
+	 * clock_ticks() may read the counter there. */
+	void (*before_tsc_is_disabled)(void);
+
+	/* The calling thread, of an armed process, is about to enter a Landlock domain. Its later threads will be in
+	 * the domain, existing ones will not. The agent's threads must have ended when this returns. */
 	void (*before_landlock)(void);
 
-	/* In the same thread: it has ENTERED that domain, or could not. Also where the process is not armed, and it was
-	 * not TOLD before. */
-	void (*after_landlock)(bool told, bool entered);
+	/* In the same thread: it has ENTERED the domain, or the call failed. Also called when the process is not
+	 * armed; then before_landlock was not called (WAS_NOTIFIED is false). */
+	void (*after_landlock)(bool was_notified, bool entered);
 
-	/* The program installs a handler of its own for a signal that takes samples (sample.h):
-	 * SIGNO is the program's as soon as this returns, so send no more of them to any thread.
-	 * Async-signal-safe. */
+	/* The program installs its own handler for a sampling signal (sample.h). When this returns SIGNO is the
+	 * program's: send it to no thread any more. Async-signal-safe. */
 	void (*signal_claimed)(int signo);
 };
 
-/* For hooks_get() alone. */
+/* Only for hooks_get(). */
 extern const struct interpose_hooks *interpose_hooks;
 
-/* The hooks in force; NULL before there are any: forward everything as it comes. */
+/* Return the current hooks; NULL before there are any: forward every call unchanged. */
 static inline const struct interpose_hooks *hooks_get(void)
 {
 	return __atomic_load_n(&interpose_hooks, __ATOMIC_ACQUIRE);
 }
 
-/* Put HOOKS, which must stay valid until the process ends, in force. Any thread, at any time. */
+/* Set the hooks. HOOKS must stay valid until the process ends. Any thread, at any time. */
 void interpose_set_hooks(const struct interpose_hooks *hooks);
 
-/* From now on the end of this process, and not of a child of it, is told to process_exiting. */
+/* From now on the end of this process, but not of a child, is notified by process_exiting. */
 void exit_arm(void);
 
-/* Tell it no more. */
+/* Stop that. */
 void exit_disarm(void);
 
-/* See before_last_thread_ends(), also of a main thread that ends by pthread_exit(3). In that thread. */
+/* Watch the calling thread, the main thread: its end by pthread_exit(3) may be the last one, see
+ * before_last_thread_ends. */
 void thread_watch_main(void);
 
-/* Threads that the program has made by the C library and that are there, and the main thread. Not in a forked child,
- * where those of the parent's still count. Any thread. */
+/* Return the number of the program's threads: the main thread, and threads that it created by the C library. Not in a
+ * forked child, where the parent's threads still count. Any thread. */
 uint32_t thread_alive_count(void);
 
-/* True when exit_arm() was called in this very process, and its end is not told yet.
- * Async-signal-safe. */
+/* True when exit_arm() was called in this process, and its end was not notified yet. Async-signal-safe. */
 bool exit_is_armed(void);
 
-/* Tell process_exiting, or process_exiting_again while that goes on, unless this is a child. The library's destructor
+/* Call process_exiting, or process_exiting_again while that runs; does nothing in a child. The library's destructor
  * calls it for exit(3). Async-signal-safe. */
 void exit_notify(enum exiting how);
 

@@ -1,18 +1,18 @@
-/* Interposes the functions that block signals or wait for them: those that take samples are
- * taken out of the sets on the way in, and put back on the way out. */
+/* Interposes the functions that block signals or wait for them. Sampling signals are removed from the sets, and
+ * added again where the program reads them. */
 #include "preload/interpose/mask.h"
 
 #include <string.h>
 #include <sys/signalfd.h>
 
 #include "core/system.h"
-#include "preload/interpose/restart.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/sample.h"
 #include "preload/interpose/wait.h"
 
-/* On Linux, whatever sigset_t holds beyond, the kernel's 64 signals come first. */
+/* On Linux the kernel's 64 signals come first in sigset_t. */
 _Static_assert(sizeof(sigset_t) >= sizeof(uint64_t), "no room for 64 signals");
 
 static __thread uint64_t program_blocked;
@@ -57,7 +57,7 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 	return copy;
 }
 
-/* What the thread believes after it asked for HOW with the sampling signals in NAMED. */
+/* Return the sampling signals that the program has blocked, after a change HOW with the sampling signals in NAMED. */
 static uint64_t blocked_after(int how, uint64_t named)
 {
 	switch (how) {
@@ -77,9 +77,9 @@ static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how
 	sigset_t copy;
 	int result;
 
-	if (is_agent_code(caller)) /* whose threads are not sampled */
+	if (is_agent_code(caller)) /* its threads are not sampled */
 		return change(how, set, old);
-	/* Unblocking is left as it is: the mask may be older than the sampling. */
+	/* Unblocking is not changed: the mask may be older than the sampling. */
 	result = change(how, how == SIG_UNBLOCK ? set : mask_strip(set, &copy), old);
 	if (result)
 		return result;
@@ -107,7 +107,7 @@ EXPORT int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *set)
 	return REAL(pthread_attr_setsigmask_np)(attr, mask_strip(set, &copy));
 }
 
-/* Those that signalfd(2) has returned, as far as they are so small. */
+/* Small descriptors that signalfd(2) has returned. */
 static uint64_t descriptors[1024 / 64];
 bool mask_checks_reads;
 
@@ -129,7 +129,7 @@ EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 	return result;
 }
 
-/* (One that has become another file's tells at most of what is none.) */
+/* (If the number is another file's now, at most the wrong data is ignored.) */
 void mask_check_read(int fd, const void *data, ssize_t done)
 {
 	const struct signalfd_siginfo *infos = data;
@@ -147,7 +147,7 @@ EXPORT int sigsuspend(const sigset_t *set)
 	sigset_t copy;
 
 	set = mask_strip(set, &copy);
-	return CALL_AGAIN(REAL(sigsuspend)(set), SYS_rt_sigsuspend, (long)set, sizeof(uint64_t));
+	return RESTART_SAME(REAL(sigsuspend)(set));
 }
 
 EXPORT int sigwait(const sigset_t *set, int *signo)
@@ -160,34 +160,27 @@ EXPORT int sigwait(const sigset_t *set, int *signo)
 	return err;
 }
 
-/* As the C library shows what a thread has sent. */
-static int show_taken(int signo, siginfo_t *info)
-{
-	fatal_note_handled(signo);
-	if (signo != -1 && info && info->si_code == SI_TKILL)
-		info->si_code = SI_USER;
-	return signo;
-}
-
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
 	sigset_t copy;
+	int signo;
 
 	set = mask_strip(set, &copy);
-	return show_taken(CALL_AGAIN(REAL(sigwaitinfo)(set, info), SYS_rt_sigtimedwait, (long)set,
-				     (long)info, (long)NULL, sizeof(uint64_t)),
-			  info);
+	signo = RESTART_SAME(REAL(sigwaitinfo)(set, info));
+	fatal_note_handled(signo);
+	return signo;
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-	uint64_t end = wait_start(timeout);
+	int64_t start = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
+	int signo;
 
 	set = mask_strip(set, &copy);
-	return show_taken(CALL_AGAIN(REAL(sigtimedwait)(set, info, timeout), SYS_rt_sigtimedwait,
-				     (long)set, (long)info, (long)wait_left_in(end, timeout, &left),
-				     sizeof(uint64_t)),
-			  info);
+	signo = RESTART(REAL(sigtimedwait)(set, info, timeout),
+			REAL(sigtimedwait)(set, info, wait_left(start, timeout, &left)));
+	fatal_note_handled(signo);
+	return signo;
 }

@@ -1,56 +1,86 @@
-/* Interposes the calls that give up privileges, which the agent's threads give up too. Capabilities are of a thread, and
- * users and groups should be of a process: glibc changes those in every thread, and aborts when some thread may not; so
- * while a thread goes on with privileges that are its own, none of the agent's may be there. */
+/* Interposes the calls that change credentials.
+ *
+ * The kernel keeps credentials for each thread. Threads of the agent must not keep credentials that the whole
+ * process has lost. So a call that may have lost some waits until these threads have dropped them too; all other
+ * calls return at once.
+ *
+ * The C library changes users and groups in all of its threads, and aborts if the results differ. It knows
+ * async-profiler's threads. They end before such a call, if credentials of a single thread have changed since they
+ * began. */
 #include "preload/interpose/privilege_calls.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "core/clock.h"
+#include "core/privileges.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sandbox.h"
 
-static void end_agent(void)
-{
-	const struct interpose_hooks *hooks = hooks_get();
+#define USERS  (UINT64_C(1) << CAP_SETUID)
+#define GROUPS (UINT64_C(1) << CAP_SETGID)
+#define CAPS   UINT64_C(0)
+#define NEVER  UINT64_MAX
 
-	if (hooks && exit_is_armed())
-		hooks->before_credential_broadcast();
-}
+/* Calls that may lose rights, and the capabilities by which the thread regains them. */
+static const struct {
+	long number;
+	uint64_t regaining_caps;
+} dropping_calls[] = {
+	{ SYS_capset, CAPS },      { SYS_setuid, USERS },     { SYS_setreuid, USERS },
+	{ SYS_setresuid, USERS },  { SYS_setgid, GROUPS },    { SYS_setregid, GROUPS },
+	{ SYS_setresgid, GROUPS }, { SYS_setgroups, GROUPS },
+};
 
-/* The call that was made may have failed. */
-static void tell(void)
+/* A thread has changed only its own credentials. */
+static atomic_bool threads_differ;
+
+/* Called after a successful call. */
+static void wait_for_agent(uint64_t regaining_caps, bool in_every_thread)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
 
-	if (hooks && exit_is_armed())
+	if (hooks && privileges_are_lost(regaining_caps, in_every_thread) && exit_is_armed())
 		hooks->credentials_lost();
 	errno = saved;
 }
 
-static bool forbid_ticks(long option)
+static void forbid_ticks(void)
 {
-	return option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS;
+	const struct interpose_hooks *hooks = hooks_get();
+
+	clock_forbid_ticks();
+	if (hooks && exit_is_armed())
+		hooks->before_tsc_is_disabled();
 }
 
 static void before_prctl(long option, long first, const void *second)
 {
-	if (forbid_ticks(option))
-		end_agent();
-	else if (option == PR_SET_SECCOMP)
-		sandbox_begin(first == SECCOMP_MODE_FILTER, second, false);
+	if (option == PR_SET_SECCOMP)
+		sandbox_begin(first == SECCOMP_MODE_FILTER, second);
+	else if (option == PR_SET_SYSCALL_USER_DISPATCH && first != PR_SYS_DISPATCH_OFF)
+		dispatch_begin();
+	else if (option == PR_SET_TSC && first == PR_TSC_SIGSEGV)
+		forbid_ticks();
 }
 
 static void after_prctl(long option)
 {
-	if (forbid_ticks(option) || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
-	    option == PR_SET_NO_NEW_PRIVS)
-		tell();
+	if (option == PR_SET_SECUREBITS || option == PR_SET_KEEPCAPS)
+		atomic_store(&threads_differ, true);
+	else if (option == PR_CAPBSET_DROP || option == PR_SET_NO_NEW_PRIVS)
+		wait_for_agent(NEVER, false);
 }
 
-/* Without a ruleset it is about what the kernel logs. */
+/* Without a ruleset, the call only changes what the kernel logs. */
 static bool landlock_makes_domain(long ruleset)
 {
 	return hooks_get() && (int)ruleset >= 0;
@@ -68,83 +98,84 @@ bool privilege_calls_before(long number, long first, long second, long third)
 {
 	if (number == SYS_landlock_restrict_self)
 		return before_landlock(first);
-	if (number == SYS_capset)
-		end_agent();
-	else if (number == SYS_prctl)
+	if (number == SYS_prctl)
 		before_prctl(first, second, (const void *)third);
 	return false;
 }
 
-/* Users and groups, of one thread: those of the agent can do the same. */
-void privilege_calls_after(long number, long first, bool told, bool failed)
+static void after_change_of_thread(long number)
 {
-	if (number == SYS_prctl)
-		after_prctl(first);
-	else if (number != SYS_landlock_restrict_self)
-		tell();
-	else if (landlock_makes_domain(first))
-		hooks_get()->after_landlock(told, !failed);
+	atomic_store(&threads_differ, true);
+	for (size_t i = 0; i < sizeof(dropping_calls) / sizeof(dropping_calls[0]); i++)
+		if (dropping_calls[i].number == number)
+			wait_for_agent(dropping_calls[i].regaining_caps, false);
 }
 
-/* The C library changes users in every thread that it knows of, of which those of the agent are none. Who is root by
- * one of its users can take back all that it gave up, groups too: there is no hurry then. */
+void privilege_calls_after(long number, long first, bool was_notified, bool failed)
+{
+	if (number == SYS_landlock_restrict_self) {
+		if (landlock_makes_domain(first))
+			hooks_get()->after_landlock(was_notified, !failed);
+	} else if (!failed && number == SYS_prctl) {
+		after_prctl(first);
+	} else if (!failed) {
+		after_change_of_thread(number);
+	}
+}
+
 static bool before_change_of_process(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
-	return hooks && exit_is_armed() && hooks->is_root_beside_agent();
+	return atomic_load(&threads_differ) && hooks && exit_is_armed() &&
+	       hooks->before_credential_broadcast();
 }
 
-static int after_change_of_process(bool was_root, int result)
+static int after_change_of_process(uint64_t regaining_caps, bool suspended, int result)
 {
 	int saved = errno;
 
-	if (was_root && !before_change_of_process())
-		tell();
+	if (!result)
+		wait_for_agent(regaining_caps, true);
+	if (suspended) {
+		atomic_store(&threads_differ, false);
+		hooks_get()->after_credential_broadcast();
+	}
 	errno = saved;
 	return result;
 }
 
-EXPORT int setuid(uid_t user)
-{
-	bool was_root = before_change_of_process();
+#define CHANGES_PROCESS(name, parameters, arguments, regaining_caps)                             \
+	EXPORT int name parameters                                                               \
+	{                                                                                        \
+		bool suspended = before_change_of_process();                                     \
+                                                                                                 \
+		return after_change_of_process(regaining_caps, suspended, REAL(name) arguments); \
+	}
 
-	return after_change_of_process(was_root, REAL(setuid)(user));
-}
-
-EXPORT int seteuid(uid_t user)
-{
-	bool was_root = before_change_of_process();
-
-	return after_change_of_process(was_root, REAL(seteuid)(user));
-}
-
-EXPORT int setreuid(uid_t real_user, uid_t effective)
-{
-	bool was_root = before_change_of_process();
-
-	return after_change_of_process(was_root, REAL(setreuid)(real_user, effective));
-}
-
-EXPORT int setresuid(uid_t real_user, uid_t effective, uid_t saved)
-{
-	bool was_root = before_change_of_process();
-
-	return after_change_of_process(was_root, REAL(setresuid)(real_user, effective, saved));
-}
+CHANGES_PROCESS(setuid, (uid_t user), (user), USERS)
+CHANGES_PROCESS(seteuid, (uid_t user), (user), USERS)
+CHANGES_PROCESS(setreuid, (uid_t real_user, uid_t effective), (real_user, effective), USERS)
+CHANGES_PROCESS(setresuid, (uid_t real_user, uid_t effective, uid_t saved),
+		(real_user, effective, saved), USERS)
+CHANGES_PROCESS(setgid, (gid_t group), (group), GROUPS)
+CHANGES_PROCESS(setegid, (gid_t group), (group), GROUPS)
+CHANGES_PROCESS(setregid, (gid_t real_group, gid_t effective), (real_group, effective), GROUPS)
+CHANGES_PROCESS(setresgid, (gid_t real_group, gid_t effective, gid_t saved),
+		(real_group, effective, saved), GROUPS)
+CHANGES_PROCESS(setgroups, (size_t count, const gid_t *groups), (count, groups), GROUPS)
+CHANGES_PROCESS(initgroups, (const char *user, gid_t group), (user, group), GROUPS)
 
 EXPORT int capset(void *header, const void *data)
 {
-	int result;
+	int result = REAL(capset)(header, data);
 
-	end_agent();
-	result = REAL(capset)(header, data);
-	tell();
+	if (!result)
+		after_change_of_thread(SYS_capset);
 	return result;
 }
 
-/* The arguments that an option does not have are passed on as they happen to be, as the C library
- * does it. */
+/* Like the C library, this passes on undefined values for arguments that an option does not have. */
 EXPORT int prctl(int option, ...)
 {
 	unsigned long arguments[4];
@@ -157,6 +188,7 @@ EXPORT int prctl(int option, ...)
 	va_end(list);
 	before_prctl(option, (long)arguments[0], (const void *)arguments[1]);
 	result = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-	after_prctl(option);
+	if (result >= 0)
+		after_prctl(option);
 	return result;
 }

@@ -1,16 +1,17 @@
-/* Privileges that the program gives up, through the C library or past it. */
+/* System calls that change credentials, by the C library or by syscall(2). */
 #ifndef PRELOAD_INTERPOSE_PRIVILEGE_CALLS_H
 #define PRELOAD_INTERPOSE_PRIVILEGE_CALLS_H
 
 #include <stdbool.h>
 #include <sys/syscall.h>
 
-/* Of older headers. No C library has a function for it. */
+/* Older headers lack it. No C library has a function for it. */
 #ifndef SYS_landlock_restrict_self
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* Whether call NUMBER may be one of them: what any other is spared. */
+/* True when system call NUMBER needs the two functions below. setfsuid and setfsgid do not: the thread can always
+ * return to its old user, and no later call depends on them. */
 static inline bool privilege_calls_include(long number)
 {
 	switch (number) {
@@ -22,8 +23,6 @@ static inline bool privilege_calls_include(long number)
 	case SYS_setregid:
 	case SYS_setresuid:
 	case SYS_setresgid:
-	case SYS_setfsuid:
-	case SYS_setfsgid:
 	case SYS_setgroups:
 	case SYS_landlock_restrict_self:
 		return true;
@@ -32,9 +31,9 @@ static inline bool privilege_calls_include(long number)
 	}
 }
 
-/* For syscall(2), before such a call NUMBER with its first arguments, and after it: what the functions of the
- * C library that are interposed do. What the first returns the second is TOLD, and whether the call has FAILED. */
+/* For syscall(2): before call NUMBER with its first three arguments, and after it. The second function gets the
+ * result of the first one as WAS_NOTIFIED. */
 bool privilege_calls_before(long number, long first, long second, long third);
-void privilege_calls_after(long number, long first, bool told, bool failed);
+void privilege_calls_after(long number, long first, bool was_notified, bool failed);
 
 #endif

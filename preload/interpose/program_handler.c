@@ -1,25 +1,37 @@
-/* Entries in front of the program's handlers. */
+/* Entries of the program's signal handlers. */
 #include "preload/interpose/program_handler.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "preload/interpose/restart.h"
-#include "preload/interpose/context.h"
+#include "arch/arch.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/sample.h"
 
 #define ENTRIES     256
 #define ENTRY_BYTES 16
 
-/* The handler behind each entry; they are taken in order, and never given back. */
+/* The handler of each entry; entries are used in order and never freed. */
 static void *handlers[ENTRIES];
 
-/* Each entry hands on what the kernel gave it, its own number, and where the context is: aarch64
- * tells no handler that has no SA_SIGINFO. The frame that the kernel wrote begins with the siginfo,
- * which is 128 bytes, and goes on with the context. */
+/* Bit SIGNO - 1 is set for each signal whose handler has SA_RESETHAND: before it runs, the kernel restores the
+ * default action, which is not visible otherwise. */
+static uint64_t resets;
+
+void program_handler_note_reset(int signo, bool is_reset)
+{
+	uint64_t bit = signo > 0 && signo <= 64 ? UINT64_C(1) << (signo - 1) : 0;
+
+	if (is_reset)
+		__atomic_fetch_or(&resets, bit, __ATOMIC_RELAXED);
+	else if (__atomic_load_n(&resets, __ATOMIC_RELAXED) & bit)
+		__atomic_fetch_and(&resets, ~bit, __ATOMIC_RELAXED);
+}
+
+/* Each entry passes on the kernel's arguments, its own number, and the address of the context. */
 extern const char program_handler_entries[] __attribute__((visibility("hidden")));
 
 #define STRING(x)  STRING_(x)
@@ -33,25 +45,15 @@ __asm__(".pushsection .text\n"
 	"program_handler_entries:\n"
 	"	.cfi_startproc\n"
 	"	.set index, 0\n"
-	"	.rept " STRING(ENTRIES) "\n"
-					"	.balign " STRING(
-						ENTRY_BYTES) "\n"
-#if defined(__x86_64__)
-							     "	endbr64\n"
-							     "	mov $index, %ecx\n"
-							     "	jmp program_handler_run\n"
-#elif defined(__aarch64__)
-							     "	hint #34\n" /* bti c */
-							     "	mov w3, #index\n"
-							     "	add x2, sp, #128\n"
-							     "	b program_handler_run\n"
-#endif
-							     "	.set index, index + 1\n"
-							     "	.endr\n"
-							     "	.cfi_endproc\n"
-							     "	.size program_handler_entries, . - "
-							     "program_handler_entries\n"
-							     "	.popsection\n");
+	"	.rept " STRING(
+		ENTRIES) "\n"
+			 "	.balign " STRING(ENTRY_BYTES) "\n" ARCH_HANDLER_ENTRY(
+				 program_handler_run) "	.set index, index + 1\n"
+						      "	.endr\n"
+						      "	.cfi_endproc\n"
+						      "	.size program_handler_entries, . - "
+						      "program_handler_entries\n"
+						      "	.popsection\n");
 
 void program_handler_run(int signo, siginfo_t *info, void *context, unsigned int index)
 	__attribute__((visibility("hidden")));
@@ -60,9 +62,12 @@ __attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void 
 					       unsigned int index)
 {
 	program_handled++;
-	again_end(context);
+	if (!sample_has_ended_call(context))
+		restart_program_handler((uintptr_t)CONTEXT_SP((ucontext_t *)context));
 	sample_program_handler(signo, context);
 	fatal_note_handled(signo);
+	if (__builtin_expect(__atomic_load_n(&resets, __ATOMIC_RELAXED) >> (signo - 1) & 1, 0))
+		fatal_reinstall(signo);
 	((sample_handler)handlers[index])(signo, info, context);
 }
 

@@ -1,10 +1,10 @@
-/* The functions that stand behind our interposers: those that the program would have called
- * without us, in the C library or in another preload after this one. */
+/* The next definitions of interposed functions: in the C library, or in another preload after this one. */
 #ifndef PRELOAD_INTERPOSE_REAL_H
 #define PRELOAD_INTERPOSE_REAL_H
 
 #include <aio.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,48 +14,54 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/msg.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <termios.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Marks a function that the program is to find in place of the C library's. Its name must be
- * in exports.map too. All stand together, by which they are known (core/preload_code.h). */
+/* Marks an interposer, which the program calls instead of the C library's function. Its name must be in exports.map
+ * too. All are in one section, by which they are recognized (core/preload_code.h). */
 #define EXPORT __attribute__((visibility("default"), section("asprof_calls")))
 
-/* What is seldom needed, out of the way. */
+/* Rarely used code, in a separate section. */
 #define COLD __attribute__((noinline, cold))
 
-/* What programs built with _FORTIFY_SOURCE call; no header declares them. */
+/* Functions of programs built with _FORTIFY_SOURCE; no header declares them. */
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		const sigset_t *mask, size_t size);
 ssize_t __read_chk(int fd, void *data, size_t length, size_t size);
+ssize_t __pread_chk(int fd, void *data, size_t length, off_t offset, size_t size);
+ssize_t __pread64_chk(int fd, void *data, size_t length, off_t offset, size_t size);
 ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags,
 		       struct sockaddr *address, socklen_t *address_length);
 
-/* What atexit(3) is in a shared library, and what registers destructors of C++; no header. */
+/* Implementation of atexit(3) in a shared library, and registration of C++ destructors; no header declares it. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
-/* Other names that the C library has for sigaction(2) and signal(2). */
+/* Other names of sigaction(2) and signal(2) in the C library. */
 int __sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 __sighandler_t bsd_signal(int signo, __sighandler_t handler);
 __sighandler_t __sysv_signal(int signo, __sighandler_t handler);
 __sighandler_t sigset(int signo, __sighandler_t handler);
 
-/* No header of the C library has it. */
+/* No header of the C library declares it. */
 int capset(void *header, const void *data);
 
-/* Newer than the oldest C library that we run on. */
+/* Newer than the oldest supported C library. */
 pid_t _Fork(void);
 int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
 		 const sigset_t *mask);
@@ -98,6 +104,10 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(epoll_pwait2)               \
 	X(nanosleep)                  \
 	X(clock_nanosleep)            \
+	X(usleep)                     \
+	X(sleep)                      \
+	X(thrd_sleep)                 \
+	X(clock_gettime)              \
 	X(pause)                      \
 	X(sem_timedwait)              \
 	X(sem_clockwait)              \
@@ -109,6 +119,14 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(read)                       \
 	X(__read_chk)                 \
 	X(readv)                      \
+	X(pread)                      \
+	X(pread64)                    \
+	X(__pread_chk)                \
+	X(__pread64_chk)              \
+	X(preadv)                     \
+	X(preadv64)                   \
+	X(preadv2)                    \
+	X(preadv64v2)                 \
 	X(recv)                       \
 	X(__recv_chk)                 \
 	X(recvfrom)                   \
@@ -119,37 +137,58 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(accept4)                    \
 	X(write)                      \
 	X(writev)                     \
+	X(pwrite)                     \
+	X(pwrite64)                   \
+	X(pwritev)                    \
+	X(pwritev64)                  \
+	X(pwritev2)                   \
+	X(pwritev64v2)                \
 	X(send)                       \
 	X(sendto)                     \
 	X(sendmsg)                    \
 	X(sendmmsg)                   \
 	X(connect)                    \
 	X(sendfile)                   \
+	X(sendfile64)                 \
 	X(copy_file_range)            \
 	X(splice)                     \
 	X(close)                      \
 	X(fclose)                     \
 	X(fopen)                      \
+	X(fopen64)                    \
 	X(dup2)                       \
 	X(dup3)                       \
 	X(getrandom)                  \
+	X(ioctl)                      \
+	X(tcdrain)                    \
+	X(tcsendbreak)                \
+	X(tcsetattr)                  \
 	X(aio_suspend)                \
+	X(aio_suspend64)              \
 	X(clone)                      \
 	X(_Fork)                      \
 	X(unshare)                    \
 	X(setns)                      \
 	X(prctl)                      \
 	X(capset)                     \
+	X(mlockall)                   \
+	X(setrlimit)                  \
+	X(prlimit)                    \
 	X(setuid)                     \
 	X(seteuid)                    \
 	X(setreuid)                   \
 	X(setresuid)                  \
+	X(setgid)                     \
+	X(setegid)                    \
+	X(setregid)                   \
+	X(setresgid)                  \
+	X(setgroups)                  \
+	X(initgroups)                 \
 	X(syscall)
 
-/* dlsym without a version gives each function's default one. Of all of these, only quick_exit
- * has an older version that is another function: it ran the thread's destructors too, before
- * glibc 2.24. */
-/* sigset and sigignore are deprecated; programs have them nevertheless. */
+/* dlsym(3) without a version returns each function's default version. Only quick_exit has an older version with
+ * another behavior: before glibc 2.24 it also ran the thread's destructors. */
+/* sigset and sigignore are deprecated; programs still use them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct real {
@@ -159,18 +198,18 @@ struct real {
 };
 #pragma GCC diagnostic pop
 
-/* Use REAL(name): this may not be filled in yet. */
+/* Use REAL(name): a member may not be set yet. */
 extern struct real real;
 
-/* Find NAME, for PLACE in `real`. Never NULL: where the C library has none, a function that fails with
- * ENOSYS. Any thread, any number of times, and in signal handlers too: what a program calls is in a module
- * that it began with, so no lock is waited for. */
+/* Find NAME and store it in PLACE, a member of `real`. Never returns NULL: if the C library has no such function,
+ * the result fails with ENOSYS. Any thread, any number of times, also in signal handlers: a function that a program
+ * calls is in a module that it began with, so no lock is waited for. */
 void *real_find(void **place, const char *name);
 
-/* All of them now, so that who comes by later need not ask the loader. */
+/* Find all of them now, so that later no thread calls the dynamic linker. */
 void real_find_all(void);
 
-/* The real NAME: looked for when it is wanted first, since most programs want few of them. */
+/* The next definition of NAME, found at its first use: most programs need few of them. */
 #define REAL(name)                                                                            \
 	({                                                                                    \
 		__typeof__(real.name) known_ = __atomic_load_n(&real.name, __ATOMIC_RELAXED); \
@@ -180,8 +219,7 @@ void real_find_all(void);
 		known_;                                                                       \
 	})
 
-/* True when P points into this library: the agent's own calls are not to be treated as the
- * program's. */
+/* True when P points into this library: calls by the agent itself are not treated as the program's. */
 static inline bool is_agent_code(const void *p)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden")));

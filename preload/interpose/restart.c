@@ -1,100 +1,140 @@
-/* System calls made again after a sample. */
+/* Restarts of interrupted calls. */
 #include "preload/interpose/restart.h"
 
+#include <poll.h>
 #include <pthread.h>
-#include <stdint.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 
-#include "preload/interpose/context.h"
+#include "core/kernel.h"
+#include "core/system.h"
 
-/* From its first instruction to the system call's own, nothing has been done that could not be
- * given up: a handler of the program that begins there has the thread go on at again_done, with
- * -EINTR in the register of results. */
-long again_enter(const long *call, const unsigned long *count, unsigned long handled)
-	__attribute__((visibility("hidden")));
-extern const char again_enter_call[] __attribute__((visibility("hidden")));
-extern const char again_enter_done[] __attribute__((visibility("hidden")));
+/* The timer's first signal is after the handler that created it has probably returned; later ones follow until the
+ * call ends. If the handler left the call by siglongjmp(3), the timer deletes itself after the last one. */
+#define TIMER_FIRST_NS 100000
+#define TIMER_NEXT_NS  10000000
+#define TIMER_MOST     100
 
-__asm__(".pushsection .text\n"
-	"	.balign 16\n"
-	"	.globl again_enter, again_enter_call, again_enter_done\n"
-	"	.hidden again_enter, again_enter_call, again_enter_done\n"
-	"	.type again_enter, @function\n"
-	"again_enter:\n"
-	"	.cfi_startproc\n"
-#if defined(__x86_64__)
-	"	cmp (%rsi), %rdx\n"
-	"	jne 1f\n"
-	"	mov (%rdi), %rax\n"
-	"	mov 16(%rdi), %rsi\n"
-	"	mov 24(%rdi), %rdx\n"
-	"	mov 32(%rdi), %r10\n"
-	"	mov 40(%rdi), %r8\n"
-	"	mov 48(%rdi), %r9\n"
-	"	mov 8(%rdi), %rdi\n"
-	"again_enter_call:\n"
-	"	syscall\n"
-	"again_enter_done:\n"
-	"	ret\n"
-	"1:	mov $-4, %rax\n"
-	"	ret\n"
-#elif defined(__aarch64__)
-	"	ldr x3, [x1]\n"
-	"	cmp x3, x2\n"
-	"	b.ne 1f\n"
-	"	mov x9, x0\n"
-	"	ldr x8, [x9]\n"
-	"	ldp x0, x1, [x9, #8]\n"
-	"	ldp x2, x3, [x9, #24]\n"
-	"	ldp x4, x5, [x9, #40]\n"
-	"again_enter_call:\n"
-	"	svc #0\n"
-	"again_enter_done:\n"
-	"	ret\n"
-	"1:	mov x0, #-4\n"
-	"	ret\n"
-#endif
-	"	.cfi_endproc\n"
-	"	.size again_enter, . - again_enter\n"
-	"	.popsection\n");
+static __thread struct {
+	uintptr_t frame; /* frame of the innermost restarted call; 0: none */
+	int timer;       /* valid while SHOTS is not 0 */
+	unsigned shots;  /* remaining signals of the timer */
+} current;
 
-_Static_assert(EINTR == 4, "as it stands above");
+/* Number of timers in this process; signals that no timer may use. */
+static _Atomic unsigned timers;
+static _Atomic uint64_t spared;
 
-void again_end(ucontext_t *context)
+/* Its address identifies signals of our timers. */
+static const char timer_mark;
+
+bool restart_next(struct restart *restart, uintptr_t frame)
 {
-	uintptr_t first = (uintptr_t)again_enter, call = (uintptr_t)again_enter_call;
-
-	if ((uintptr_t)CONTEXT_PC(context) - first <= call - first)
-		context_return(context, (uintptr_t)again_enter_done, -EINTR);
+	if (!sample_is_noted(restart->notes, frame))
+		return false;
+	if (!restart->is_on) {
+		restart->error = sample_note.error;
+		/* (A frame that is not higher was left by siglongjmp.) */
+		restart->outer = current.frame > frame ? current.frame : 0;
+		restart->is_on = true;
+		current.frame = frame;
+	}
+	restart->notes = sample_note.count;
+	atomic_signal_fence(
+		memory_order_seq_cst); /* a handler that is not counted here sees the frame */
+	return program_handled == restart->handled;
 }
 
-/* The C library has a thread that waits in a point of cancellation cancelled at once. */
-static long enter_cancellable(const long *call, unsigned long handled)
+/* In the thread itself, or in a handler that interrupts it here. */
+static void restart_delete_timer(void)
 {
+	if (!__atomic_exchange_n(&current.shots, 0, __ATOMIC_SEQ_CST))
+		return;
+	kernel_call4(SYS_timer_delete, current.timer, 0, 0, 0);
+	atomic_fetch_sub(&timers, 1);
+}
+
+void restart_end(struct restart *restart, bool failed)
+{
+	current.frame = restart->outer;
+	if (current.shots && !current.frame)
+		restart_delete_timer();
+	if (!failed)
+		errno = restart->error;
+}
+
+long restart_wait_ready(int fd, short events, uint64_t ns)
+{
+	struct timespec timeout = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	struct pollfd ready = { .fd = fd, .events = events };
 	long result;
 	int type;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	result = again_enter(call, &program_handled, handled);
+	result = kernel_call6(SYS_ppoll, (long)&ready, 1, (long)&timeout, (long)NULL, 0, 0);
 	pthread_setcanceltype(type, NULL);
 	return result;
 }
 
-long again_call(unsigned long handled, const long call[TRANSFER_LONGS], bool cancellable)
+static bool restart_create_timer(int signo)
 {
-	long result;
+	static const struct itimerspec times = { .it_value = { .tv_nsec = TIMER_FIRST_NS },
+						 .it_interval = { .tv_nsec = TIMER_NEXT_NS } };
+	struct sigevent event;
 
-	sample_interrupted = 0;
-	result = cancellable ? enter_cancellable(call, handled)
-			     : again_enter(call, &program_handled, handled);
-	return result == -EINTR && sample_ended_it(SAMPLE_FRAME) ? AGAIN_SAMPLED : result;
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event.sigev_signo = signo;
+	event.sigev_value.sival_ptr = (void *)(uintptr_t)&timer_mark;
+	event._sigev_un._tid = system_thread();
+	if (kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&current.timer, 0))
+		return false;
+	kernel_call4(SYS_timer_settime, current.timer, 0, (long)&times, 0);
+	return true;
 }
 
-long again_value(long result, int error)
+void restart_program_handler(uintptr_t sp)
 {
-	if (result < 0 && result >= -4095) {
-		errno = (int)-result;
-		return -1;
-	}
-	errno = error;
-	return result;
+	if (!current.frame || current.shots || current.frame - sp >= SAMPLE_NEAR)
+		return;
+	atomic_fetch_add(&timers, 1);
+	if (!(atomic_load(&spared) & UINT64_C(1) << (sample_note.signo - 1)) &&
+	    restart_create_timer(sample_note.signo))
+		current.shots = TIMER_MOST;
+	else
+		atomic_fetch_sub(&timers, 1);
+}
+
+bool restart_is_timer(const siginfo_t *info)
+{
+	if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &timer_mark)
+		return false;
+	if (current.shots == 1)
+		restart_delete_timer();
+	else if (current.shots)
+		current.shots--;
+	return true;
+}
+
+bool restart_exclude_signal(int signo)
+{
+	int tries = 100;
+
+	atomic_fetch_or(&spared, UINT64_C(1) << (signo - 1));
+	while (atomic_load(&timers) && --tries)
+		system_sleep(100000);
+	return tries;
+}
+
+void restart_include_signal(int signo)
+{
+	atomic_fetch_and(&spared, ~(UINT64_C(1) << (signo - 1)));
+}
+
+void restart_after_fork(void)
+{
+	atomic_store(&timers, 0);
+	current.shots = 0;
 }

@@ -1,60 +1,80 @@
-/* Makes a call again that a sample, and nothing else, has ended, with no moment at which a signal of
- * the program's could go unnoticed: its handler has begun before, and is counted, or it finds the
- * thread in the few instructions up to the system call, and takes it behind them with EINTR
- * (program_handler.h), or it interrupts the call. What is made again is the system call itself, as
- * there is no telling where another preload or the C library is on its way to it. */
+/* Restarts a call that a sample interrupted, and no signal of the program.
+ *
+ * The restarted call goes to the next definition of its function (real.h), like the first one: the C library and
+ * other preloads see the same as without samples.
+ *
+ * A signal of the program ends the call at any time. A handler that began before the restart is counted. One that
+ * begins later, before the thread is in the kernel again, would not be noticed. Then its entry (program_handler.h)
+ * creates a timer, whose signal interrupts the call again, and the interposer returns EINTR. */
 #ifndef PRELOAD_INTERPOSE_RESTART_H
 #define PRELOAD_INTERPOSE_RESTART_H
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
 
 #include "preload/interpose/sample_note.h"
 
-/* A system call's number and its arguments. */
-#define TRANSFER_LONGS 7
+/* State of one call, from before its first try to its end. */
+struct restart {
+	unsigned long handled, notes;
+	bool is_on;      /* the call was restarted; the members below are valid */
+	int error;       /* errno before the first sample */
+	uintptr_t outer; /* frame of the restarted call that this call is part of; 0: none */
+};
 
-/* Neither a result nor an error. */
-#define AGAIN_SAMPLED (-4096L)
+/* Return the state before the first try. */
+static inline struct restart restart_prepare(void)
+{
+	return (struct restart){ .handled = program_handled, .notes = sample_note.count };
+}
 
-/* CALL, unless a handler of the program has begun since there were HANDLED: then, and when one
- * interrupts it, -EINTR. AGAIN_SAMPLED when a sample alone has, else what the kernel returns. It
- * is a point of cancellation where the call that it stands for is one, CANCELLABLE. */
-long again_call(unsigned long handled, const long call[TRANSFER_LONGS], bool cancellable);
+/* After a try that was interrupted or cut short. FRAME is the interposer's. Returns true when only a sample was the
+ * cause: then the caller makes the next try, and later calls restart_end(). */
+bool restart_next(struct restart *restart, uintptr_t frame);
 
-/* RESULT as the C library has it; where it is no error errno is ERROR, as it was at first. */
-long again_value(long result, int error);
+/* After the last try of a restarted call. Restores errno from before the first try, unless the call has FAILED. */
+void restart_end(struct restart *restart, bool failed);
 
-/* For the first instructions of a handler of the program: if CONTEXT stands before such a call,
- * that ends with EINTR. */
-void again_end(ucontext_t *context);
+/* Wait at most NS until FD has EVENTS, within such a call. Without the C library, because the program does not make
+ * this call. A cancellation point. Returns the same as ppoll(2), or -errno. */
+long restart_wait_ready(int fd, short events, uint64_t ns);
 
-/* The value of CALL, which fails with -1 and errno; where a sample alone has ended it, of the system
- * call that follows, made for as long as only samples interrupt it. Its arguments are longs, and
- * are worked out each time. */
-#define CALL_AGAIN(call, ...)                                                                    \
-	({                                                                                       \
-		const unsigned long handled_ = sample_begin();                                   \
-		__typeof__(call) value_ = (call);                                                \
-                                                                                                 \
-		if (__builtin_expect(value_ == -1, 0) && sample_interrupted_alone(SAMPLE_FRAME)) \
-			value_ = (__typeof__(value_))AGAIN_VALUE(handled_, __VA_ARGS__);         \
-		value_;                                                                          \
+/* At the beginning of a handler of the program that interrupted the thread at SP, but not at the end of an
+ * interrupted call. Async-signal-safe. */
+void restart_program_handler(uintptr_t sp);
+
+/* In a sampling signal's handler: true when INFO is from the timer described above, which takes no sample.
+ * Async-signal-safe. */
+bool restart_is_timer(const siginfo_t *info);
+
+/* No such timer uses SIGNO from now on. Returns false when one still does after a moment. Async-signal-safe. */
+bool restart_exclude_signal(int signo);
+
+/* Such timers may use SIGNO again. Async-signal-safe. */
+void restart_include_signal(int signo);
+
+/* Reset the state in a forked child: the parent's timers do not exist there. */
+void restart_after_fork(void);
+
+/* The value of FIRST. If a sample interrupted it, the value of AGAIN, which is repeated as long as only samples
+ * interrupt it. INTERRUPTED and FAILED are expressions of value_. */
+#define RESTART_WHILE(interrupted, failed, first, again)      \
+	({                                                    \
+		struct restart restart_ = restart_prepare();  \
+		__typeof__(first) value_ = (first);           \
+                                                              \
+		while (__builtin_expect((interrupted), 0) &&  \
+		       restart_next(&restart_, SAMPLE_FRAME)) \
+			value_ = (again);                     \
+		if (__builtin_expect(restart_.is_on, 0))      \
+			restart_end(&restart_, (failed));     \
+		value_;                                       \
 	})
 
-/* Its second half. */
-#define AGAIN_VALUE(handled, ...)                                                                 \
-	({                                                                                        \
-		const int error_ = sample_errno;                                                  \
-		long again_;                                                                      \
-                                                                                                  \
-		do                                                                                \
-			again_ = again_call(handled, (const long[TRANSFER_LONGS]){ __VA_ARGS__ }, \
-					    true);                                                \
-		while (again_ == AGAIN_SAMPLED);                                                  \
-		again_value(again_, error_);                                                      \
-	})
+/* The same for calls that fail with -1 and errno; and for calls that are repeated with the same arguments. */
+#define RESTART(first, again) \
+	RESTART_WHILE(value_ == -1 && errno == EINTR, value_ == -1, first, again)
+#define RESTART_SAME(call) RESTART(call, call)
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs the engines' handlers, and notes which system calls they alone interrupted or cut short. */
+/* Runs the engines' handlers, and notes which system calls only samples interrupted or cut short. */
 #include "preload/interpose/sample.h"
 
 #include <linux/futex.h>
@@ -9,15 +9,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "asyncprof/fd_calls.h"
-#include "asyncprof/loader_gate.h"
+#include "arch/arch.h"
+#include "core/agent/async_profiler.h"
 #include "core/disposition.h"
-#include "core/loaded_symbol.h"
 #include "core/system.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
-#include "preload/interpose/context.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/stream.h"
 
 #define SIGNALS 64
@@ -25,15 +24,15 @@
 uint64_t sample_signals;
 __sighandler_t sample_program_actions[SIGNALS + 1];
 
-/* A call that will be made again behind a sample, not by an interposer: the thread is about to go on
- * at FROM, TO is behind the call, and SP the stack pointer. */
+/* A call that is restarted after a sample, but not by an interposer: the thread is about to continue at FROM; TO is
+ * after the call; SP is the stack pointer. */
 static __thread struct {
 	uintptr_t from, to, sp;
 	bool by_kernel;
 } restart;
 
-/* Where the program's last handlers found a call that they had ended: a few, as a handler may have
- * interrupted another. A place stays after that: a program that has met EINTR there knows it. */
+/* Where the program's last handlers found a call that they had ended: several, because a handler may interrupt
+ * another. An entry stays after that: the program expects EINTR there. */
 #define ENDED 4
 
 static __thread struct {
@@ -43,59 +42,33 @@ static __thread struct {
 static __thread unsigned int next_ended;
 
 static sample_handler sample_handlers[SIGNALS + 1];
-static int all_flags[SIGNALS + 1]; /* what each was installed with */
+static int all_flags[SIGNALS + 1]; /* flags that each was installed with */
 
-static uint64_t offered; /* a bit for each: signal_handlers_offer_signal() */
-static uint64_t watched; /* a bit for each that takes no samples: sample_watch() */
+static uint64_t watched; /* a bit for each signal of sample_watch() */
 
-/* The engine's library, as far as it is mapped; and whom to tell of what somebody else sends it. */
-static struct {
-	uintptr_t low, high;
-	void (*sent)(int signo);
-	_Atomic uint32_t at_work; /* so many of its handlers run */
-} engine;
-
-/* From here on real-time signals are hardly used by programs, which count them from the bottom. */
-#define HIGH_REAL_TIME 50
-
-#if defined(__x86_64__)
-static const uint8_t system_call[] = { 0x0f, 0x05 }; /* syscall */
-#elif defined(__aarch64__)
-static const uint8_t system_call[] = { 0x01, 0x00, 0x00, 0xd4 }; /* svc #0 */
-#endif
-
-#define SYSCALL_LENGTH sizeof(system_call)
-
-/* So many samples come of one signal beside the first: a thread that has blocked it owes thousands. (A virtual
- * machine that others keep waiting may have no tick for 50 ms.) */
-#define LOOP_ITERATIONS_MAX 99
-
-/* The kernel moves no more than this in one call. */
+/* Maximum bytes that the kernel transfers in one call. */
 #define MOST_BYTES 0x7ffff000
 
-/* Code that runs need not be readable: a JIT compiler may map its own for execution only. */
-static bool is_syscall(uintptr_t code)
-{
-	uint8_t bytes[SYSCALL_LENGTH];
-
-	return memory_copy(bytes, code, SYSCALL_LENGTH) &&
-	       !memcmp(bytes, system_call, SYSCALL_LENGTH);
-}
-
-/* True right behind a system call that ended with EINTR, or that counts what it did, which may be
- * less than it was to do. When the kernel has a handler of the program run first, this is that
- * handler's first instruction, and the result register holds something else. */
+/* True immediately after a system call that ended with EINTR, or that returned a count, which may be too small. If
+ * the kernel runs a handler of the program first, the context is at the handler's first instruction, and the result
+ * register has another value. */
 static bool call_was_interrupted(const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
 	long result = (long)CONTEXT_RESULT(context);
 
 	return (result == -EINTR || (result > 0 && result <= MOST_BYTES)) &&
-	       is_syscall(pc - SYSCALL_LENGTH);
+	       memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES);
 }
 
-/* True for a signal that would run a handler: one that is ignored does not interrupt, and
- * pends only because our handler blocks it. */
+bool sample_has_ended_call(const ucontext_t *context)
+{
+	return (long)CONTEXT_RESULT(context) == -EINTR &&
+	       memory_is_system_call((uintptr_t)CONTEXT_PC(context) - ARCH_SYSTEM_CALL_BYTES);
+}
+
+/* True if SIGNO has a handler: an ignored signal does not interrupt, and is only pending because our handler blocks
+ * it. */
 static bool signal_has_handler(int signo)
 {
 	struct disposition now;
@@ -104,7 +77,7 @@ static bool signal_has_handler(int signo)
 	       now.handler != (void *)SIG_IGN;
 }
 
-/* True when a handler of the program runs as soon as ours returns. */
+/* True if a handler of the program runs as soon as ours returns. */
 static bool program_handler_is_next(const ucontext_t *context)
 {
 	uint64_t blocked, pending = 0;
@@ -119,8 +92,8 @@ static bool program_handler_is_next(const ucontext_t *context)
 	return false;
 }
 
-/* Calls that wait, and that the kernel restarts after handlers that have SA_RESTART only. It
- * restarts others too, whatever handlers there are. */
+/* True for calls that wait, and that the kernel restarts only after handlers with SA_RESTART. It restarts other
+ * calls after any handler. */
 static bool call_is_restarted_wait(const ucontext_t *context)
 {
 	long operation = (long)CONTEXT_ARGUMENT2(context) & FUTEX_CMD_MASK;
@@ -161,8 +134,8 @@ static bool call_is_restarted_wait(const ucontext_t *context)
 	return false;
 }
 
-/* True when a handler of the program has run since the call ended there: the sample came on the way
- * back from it. */
+/* True if a handler of the program has run since the call at PC ended: the sample arrived at the end of that
+ * handler. */
 static bool program_ended_call(uintptr_t pc, uintptr_t sp)
 {
 	for (size_t i = 0; i < ENDED; i++)
@@ -171,27 +144,27 @@ static bool program_ended_call(uintptr_t pc, uintptr_t sp)
 	return false;
 }
 
-/* Has a call been set back to be made again, by the kernel BEFORE the engine's handler, or by that? */
+/* Note whether the call is restarted: by the kernel, which set the pc to BEFORE, or by the engine's handler. */
 static void note_restart(const ucontext_t *context, uintptr_t before, bool interrupted)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context), sp = (uintptr_t)CONTEXT_SP(context);
 
 	if (pc == before && pc == restart.from && sp == restart.sp && restart.to != pc &&
 	    !restart.by_kernel)
-		return; /* by the sample before this one, which was on its way back */
+		return; /* the previous sample set it back, and is returning */
 	restart.from = pc;
 	restart.sp = sp;
 	restart.by_kernel = pc == before;
 	restart.to = pc; /* none */
 	if (!restart.by_kernel && interrupted)
 		restart.to = before;
-	else if (restart.by_kernel && call_is_restarted_wait(context) && is_syscall(pc))
-		restart.to = pc + SYSCALL_LENGTH;
+	else if (restart.by_kernel && call_is_restarted_wait(context) && memory_is_system_call(pc))
+		restart.to = pc + ARCH_SYSTEM_CALL_BYTES;
 }
 
-/* Behind the engine's handler, at a call that the kernel has ended, or cut short, at PC. async-profiler
- * sets some calls back to be made again, whatever else came. */
-static void call_continue(ucontext_t *context, uintptr_t pc, int error)
+/* After the engine's handler: the kernel has ended the call at PC, or cut it short. async-profiler sets back some
+ * calls, whatever else arrived. */
+static void call_continue(ucontext_t *context, uintptr_t pc, int error, int signo)
 {
 	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
 	bool by_program = program_handler_is_next(context);
@@ -202,78 +175,37 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int error)
 		return;
 	if (by_program)
 		return;
-	/* The interposers know by themselves if a handler of the program has run. */
-	sample_interrupted = sp;
-	sample_errno = error;
+	/* The interposers check themselves whether a handler of the program has run. */
+	sample_note.count++;
+	sample_note.sp = sp;
+	sample_note.error = error;
+	sample_note.signo = signo;
 }
 
-/* A timer on CPU time is looked at with the kernel's ticks alone, and one signal may stand for several of its
- * turns. async-profiler has no place in its recordings for their number, so it is told of each: else it
- * would lose a sixth of what a thread uses that runs for a moment at a time, at 10 ms, and at 1 ms most. */
-static void run_engine(sample_handler handler, int signo, siginfo_t *info, ucontext_t *context)
+bool sample_in_call(const ucontext_t *context)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
-	int turns = info->si_code == SI_TIMER && info->si_overrun > 0 ? info->si_overrun : 0;
 
-	if (turns)
-		info->si_overrun = 0;
-	altstack_go_back(handler, signo, info, context);
-	/* Not where it has set a call back. */
-	for (int i = 0;
-	     i < turns && i < LOOP_ITERATIONS_MAX && (uintptr_t)CONTEXT_PC(context) == pc; i++)
-		altstack_go_back(handler, signo, info, context);
-}
-
-/* By kill(2) or sigqueue(3), or by another process. The engine's are of timers and perf events, and of its own thread.
- * (That one's come without a word about them where too many signals pend, and as if nobody had sent them.) */
-static bool is_sent(const siginfo_t *info)
-{
-	switch (info->si_code) {
-	case SI_USER:
-		return info->si_pid;
-	case SI_QUEUE:
-		return true;
-	case SI_TKILL:
-		return info->si_pid != system_process();
-	}
-	return false;
-}
-
-static void async_profiler_handle_signal(int signo, siginfo_t *info, ucontext_t *context)
-{
-	sample_handler handler;
-
-	if (is_sent(info)) {
-		engine.sent(signo);
-		return;
-	}
-	if (info->si_code == SI_TKILL)
-		fd_calls_wall_signal_arrived(system_thread());
-	/* Who takes it away sees this, or is seen: what was looked up before may be gone. */
-	atomic_fetch_add(&engine.at_work, 1);
-	handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_SEQ_CST);
-	if (handler)
-		run_engine(handler, signo, info, context);
-	atomic_fetch_sub(&engine.at_work, 1);
+	return memory_is_system_call(pc) || ((long)CONTEXT_RESULT(context) == -EINTR &&
+					     memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES));
 }
 
 static void on_sample(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 	sample_handler handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
-	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc), note = sample_interrupted;
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
 	int saved = errno;
 	bool interrupted = call_was_interrupted(uc);
 
-	if (handler && async_profiler_contains((const void *)handler))
+	if (restart_is_timer(info))
+		; /* its only purpose is to interrupt the call */
+	else if (handler && async_profiler_contains((const void *)handler))
 		async_profiler_handle_signal(signo, info, context);
 	else if (handler)
 		handler(signo, info, context);
-	/* The handler may have made calls that we interpose, and the program may not have read yet
-	 * what the sample before this one left. */
-	sample_interrupted = note;
 	if (interrupted)
-		call_continue(uc, pc, saved);
+		call_continue(uc, pc, saved, signo);
 	note_restart(uc, pc, interrupted);
 	errno = saved;
 }
@@ -294,7 +226,8 @@ static void restart_end_call(int signo, ucontext_t *context)
 		return;
 	if (restart.by_kernel && wants_restart(signo))
 		return;
-	context_return(context, restart.to, -EINTR);
+	CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))restart.to;
+	CONTEXT_RESULT(context) = (__typeof__(CONTEXT_RESULT(context)))-EINTR;
 	restart.to = restart.from;
 }
 
@@ -324,23 +257,9 @@ void sample_reserve(int signo)
 	__atomic_fetch_or(&sample_signals, 1ULL << (signo - 1), __ATOMIC_RELAXED);
 }
 
-void signal_handlers_offer_signal(int signo)
-{
-	__atomic_fetch_or(&offered, 1ULL << (signo - 1), __ATOMIC_RELAXED);
-	sample_reserve(signo);
-}
-
-bool sample_is_offered(int signo)
-{
-	uint64_t left = __atomic_load_n(&offered, __ATOMIC_RELAXED) &
-			__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
-
-	/* Two are needed: for the CPU time, and for the wall clock. */
-	return left >> (signo - 1) & 1 || (signo >= HIGH_REAL_TIME && !(left & (left - 1)));
-}
-
 void sample_release(int signo)
 {
+	restart_exclude_signal(signo);
 	__atomic_fetch_and(&sample_signals, ~(1ULL << (signo - 1)), __ATOMIC_RELAXED);
 }
 
@@ -359,7 +278,7 @@ void sample_restore(int signo)
 		sample_install(signo, handler, all_flags[signo]);
 }
 
-/* An engine handles faults that its own handler causes. */
+/* Faults that an engine's handler may cause, and handles. */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
 
 bool sample_is_fault(int signo)
@@ -370,7 +289,7 @@ bool sample_is_fault(int signo)
 	return false;
 }
 
-/* Everything is blocked, so that no handler of the program runs on top of ours unseen. */
+/* All signals are blocked, so that no handler of the program interrupts ours unnoticed. */
 static uint64_t blocked_signals(void)
 {
 	uint64_t blocked = DISPOSITION_ALL;
@@ -395,6 +314,7 @@ static void sample_note_handler(int signo, sample_handler handler, int flags)
 {
 	all_flags[signo] = flags;
 	__atomic_store_n(&sample_handlers[signo], handler, __ATOMIC_RELEASE);
+	restart_include_signal(signo);
 	sample_reserve(signo);
 }
 
@@ -404,20 +324,20 @@ int sample_install(int signo, sample_handler handler, int flags)
 	return sample_install_handler(signo, flags);
 }
 
-/* ---- The way back ----
+/* ---- Removal ----
  *
- * A signal that comes where its handler is gone ends the process. That none is sent any more is known; but one may pend,
- * in a thread that blocks it or has no processor. To ignore it for a moment drops all of those. And one may be on its
- * way out of the queue: with one of a timer's the kernel lets go of its lock in between (interrupts stay off), and
- * looks at the disposition behind that. So the handler stands there until each processor has done something else. */
+ * A signal whose handler is removed ends the process. No more signals are sent, but one may be pending, in a thread
+ * that blocks it or has no processor. Ignoring the signal for a moment drops all of these. And one may be leaving
+ * the queue: for a timer's signal the kernel releases its lock after it takes the signal and before it reads the action
+ * (with interrupts disabled). So the handler stays until each processor has done something else. */
 
-/* Of older headers, by its name of then: wait for all processors. */
+/* MEMBARRIER_CMD_SHARED of older headers: wait for all processors. */
 #define MEMBARRIER_ALL 1
 
-/* Where that call is not to be had, or a filter may end the process for it. */
+/* Wait instead of that call, if it fails, or if a filter may end the process for it. */
 #define ON_ITS_WAY_NS 100000000u
 
-static _Atomic int removed; /* the last signal that this was done with, or is */
+static _Atomic int removed; /* signal of the last sample_remove() */
 
 static void wait_for_processors(void)
 {
@@ -426,7 +346,7 @@ static void wait_for_processors(void)
 		system_sleep(ON_ITS_WAY_NS);
 }
 
-/* Set WANTED in place of THERE. False where the program has been quicker: that stays. */
+/* Replace THERE by WANTED. False if the program was faster: its action stays. */
 static bool action_replace(int signo, const struct disposition *wanted, const void *there)
 {
 	struct disposition before;
@@ -447,6 +367,8 @@ int sample_remove(int signo)
 	if (err)
 		return err;
 	atomic_store(&removed, signo);
+	if (!restart_exclude_signal(signo))
+		return -EBUSY;
 	if (ours.handler != (void *)on_sample || !action_replace(signo, &wanted, ours.handler) ||
 	    !action_replace(signo, &ours, (void *)SIG_IGN))
 		return -EBUSY;
@@ -458,30 +380,14 @@ int sample_remove(int signo)
 	return 0;
 }
 
-bool sample_remove_engine(void)
-{
-	bool all = true;
-
-	for (int signo = 1; signo <= SIGNALS; signo++)
-		if (async_profiler_contains((const void *)__atomic_load_n(&sample_handlers[signo],
-									  __ATOMIC_ACQUIRE)))
-			all &= !sample_remove(signo);
-	return all;
-}
-
-bool sample_engine_is_idle(void)
-{
-	return !atomic_load(&engine.at_work);
-}
-
-/* The kernel copies what is handled before it copies memory. */
+/* The kernel copies signal actions before it copies memory. */
 void sample_after_fork(void)
 {
 	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
 	struct disposition now;
 	int signo = atomic_load(&removed);
 
-	atomic_store(&engine.at_work, 0);
+	restart_after_fork();
 	if (signo && sample_program_actions[signo] != SIG_IGN && !disposition_get(signo, &now) &&
 	    now.handler == (void *)SIG_IGN)
 		disposition_set(signo, &by_default, NULL);
@@ -499,45 +405,23 @@ bool sample_is_watched_handler(const void *handler)
 	return handler == (const void *)on_sample && __atomic_load_n(&watched, __ATOMIC_RELAXED);
 }
 
-const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
-				    struct sigaction *changed, void (*sent)(int signo))
+sample_handler sample_handler_of(int signo)
 {
-	if (signo < 1 || signo > SIGNALS || !(action->sa_flags & SA_SIGINFO) ||
-	    !async_profiler_contains((const void *)action->sa_sigaction))
-		return action;
-	*changed = *action;
-	if (!sample_is_fault(signo)) {
-		uint64_t blocked = blocked_signals();
+	return __atomic_load_n(&sample_handlers[signo], __ATOMIC_SEQ_CST);
+}
 
-		engine.sent = sent;
-		changed->sa_sigaction = on_sample;
-		memcpy(&changed->sa_mask, &blocked, sizeof(blocked));
-		sample_note_handler(signo, action->sa_sigaction, action->sa_flags);
-	}
-	changed->sa_flags |= SA_ONSTACK;
-	return changed;
+void sample_wrap(int signo, struct sigaction *action)
+{
+	uint64_t blocked = blocked_signals();
+	sample_handler handler = action->sa_sigaction;
+
+	action->sa_sigaction = on_sample;
+	memcpy(&action->sa_mask, &blocked, sizeof(blocked));
+	sample_note_handler(signo, handler, action->sa_flags);
 }
 
 void sample_unwrap(int signo, struct sigaction *action)
 {
 	if (action->sa_sigaction == on_sample)
 		action->sa_sigaction = sample_handlers[signo];
-}
-
-bool async_profiler_contains(const void *p)
-{
-	uintptr_t address = (uintptr_t)p;
-
-	return address < __atomic_load_n(&engine.high, __ATOMIC_ACQUIRE) && address >= engine.low;
-}
-
-void signal_handlers_set_library(const void *inside)
-{
-	struct loaded_module library;
-
-	loader_gate_enter();
-	library = loaded_module_of(inside);
-	loader_gate_leave();
-	engine.low = library.low;
-	__atomic_store_n(&engine.high, library.high, __ATOMIC_RELEASE);
 }

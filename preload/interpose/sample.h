@@ -1,16 +1,14 @@
-/* Sampling signals: the handlers of both engines run inside one of ours, which finds out
- * whether the sample, and nothing else, interrupted a system call.
+/* Sampling signals. The handlers of both engines run inside one handler of the agent, which detects whether the
+ * sample alone interrupted a system call.
  *
- * The kernel ends some calls with EINTR whenever a handler has run, SA_RESTART or not
- * (signal(7) lists them), and lets others that move many bytes end with a part of them. A program
- * that has no handlers need not expect that. When a sample alone was the cause, our handler leaves
- * a note for the interposer that made the call, and that goes on with the time or the bytes that
- * are left.
+ * The kernel ends some calls with EINTR after every handler, with or without SA_RESTART (signal(7) lists them).
+ * Other calls that move many bytes return early with a part of them. A program without handlers need not expect
+ * that. If the sample alone was the cause, our handler leaves a note for the interposer that made the call. The
+ * interposer continues with the remaining time or bytes.
  *
- * A signal of the program's ends the call all the same, at whatever moment it comes: see restart.h for
- * the calls that we make again, and program_handler.h. What remains: a handler that the program has
- * installed past the C library, by a system call in code of its own, goes unnoticed when it runs
- * between a sample's and the call made again, a microsecond or two. */
+ * A signal of the program still ends the call at any time: see restart.h and program_handler.h. One case remains. A
+ * handler that the program installed without the C library, by its own system call, is not noticed if it runs in the
+ * microsecond or two between a sample and the restarted call. */
 #ifndef PRELOAD_INTERPOSE_SAMPLE_H
 #define PRELOAD_INTERPOSE_SAMPLE_H
 
@@ -23,52 +21,36 @@
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/sample_note.h"
 
-/* The program can no longer block SIGNO or wait for it. For an engine that knows its signals
- * early: a thread that blocked them before is never sampled. Any thread. */
+/* From now on the program can neither block SIGNO nor wait for it. For an engine that chooses its signals early: a
+ * thread that blocked them before is never sampled. Any thread. */
 void sample_reserve(int signo);
 
-/* The same of one that is there for an engine that chooses by itself: it is shown that these are free, and while there
- * are two that the program has not taken since, that no others are. */
-void signal_handlers_offer_signal(int signo);
-
-/* Install HANDLER for SIGNO, which is reserved by this: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS,
- * and with all signals blocked but those that a fault raises. errno is preserved around it.
- * Returns 0 or -errno. In any thread, also in one that the C library does not know. */
+/* Install HANDLER for SIGNO and reserve it. Flags: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS. All signals are
+ * blocked except those of faults. The handler's errno is not visible. Returns 0 or -errno. Any thread, also one that
+ * the C library does not know. */
 int sample_install(int signo, sample_handler handler, int flags);
 
-/* Take it away, behind the last that sends SIGNO: what pends is dropped, and SIGNO does what the program last asked for,
- * while it stays reserved. Returns 0, -EBUSY where the program has a handler of its own there by now, or another -errno.
- * In a thread as above. */
+/* Remove the handler after the last sender of SIGNO has stopped. Pending signals are dropped. SIGNO gets the action
+ * that the program last asked for, and stays reserved. Returns 0, -EBUSY when the program has installed its own
+ * handler, or another -errno. In a thread as above. */
 int sample_remove(int signo);
 
-/* The same of all that an engine's library has installed handlers for. Returns whether none is left. */
-bool sample_remove_engine(void);
-
-/* None of those runs. */
-bool sample_engine_is_idle(void);
-
-/* In a forked child, whose parent may have been at that. */
+/* Reset the state in a forked child, whose parent may have been in sample_remove(). */
 void sample_after_fork(void);
 
-/* Have HANDLER run in a signal that takes no samples, and that the program is not to notice: it ends no call
- * of the program's either. The program may block SIGNO, wait for it and handle it as ever. Returns 0 or
- * -errno. Async-signal-safe. */
+/* Install HANDLER for SIGNO, which takes no samples. The program does not notice the signal: it ends no call. The
+ * program may block SIGNO, wait for it and handle it. Returns 0 or -errno. Async-signal-safe. */
 int sample_watch(int signo, sample_handler handler);
 
-/* Whether HANDLER, a disposition of a signal that takes no samples, is there by sample_watch(). */
+/* True when HANDLER, an action of a signal that takes no samples, was installed by sample_watch(). */
 bool sample_is_watched_handler(const void *handler);
 
-/* The library that INSIDE points into is an engine: handlers in it that it installs with
- * SA_SIGINFO become sampling handlers by themselves, and it is shown the truth about
- * dispositions. Called after dlopen, before the engine starts. */
-void signal_handlers_set_library(const void *inside);
+/* The functions below are for the interposers and for asyncprof/. */
 
-/* The rest is for the interposers. */
-
-/* What the program last asked for on a sampling signal: SIG_DFL or SIG_IGN. */
+/* The action that the program last asked for, for each sampling signal: SIG_DFL or SIG_IGN. */
 extern __sighandler_t sample_program_actions[64 + 1];
 
-/* A bit, SIGNO - 1, for each sampling signal. */
+/* Bit SIGNO - 1 is set for each sampling signal. */
 extern uint64_t sample_signals;
 
 static inline bool sample_is_signal(int signo)
@@ -78,40 +60,38 @@ static inline bool sample_is_signal(int signo)
 	return signo > 0 && signo <= 64 && signals >> (signo - 1) & 1;
 }
 
-/* Whether the engine is to find SIGNO free. */
-bool sample_is_offered(int signo);
+/* True when CONTEXT is immediately after a system call that ended with EINTR. Async-signal-safe. */
+bool sample_has_ended_call(const ucontext_t *context);
 
-/* True when P points into the engine's library. */
-bool async_profiler_contains(const void *p);
+/* True when CONTEXT was interrupted in a system call, which the kernel restarts or has ended with EINTR.
+ * Async-signal-safe. */
+bool sample_in_call(const ucontext_t *context);
 
-/* ACTION, which the engine installs, as it goes to the kernel: itself, or in CHANGED with our
- * handler in front of its own, but where it handles faults; SENT is called for a signal that is none of the
- * engine's, in the handler. All of its handlers run on the stack
- * that a thread has for signals: the Go runtime's others have no room for them, and after an
- * overflow none has. */
-const struct sigaction *sample_wrap(int signo, const struct sigaction *action,
-				    struct sigaction *changed, void (*sent)(int signo));
+/* Return the engine's handler for SIGNO, or NULL. Async-signal-safe. */
+sample_handler sample_handler_of(int signo);
 
-/* ACTION, which came from the kernel, as the engine installed it. */
+/* Put our handler before that of ACTION, which an engine's library installs for SIGNO. The same as sample_install(). */
+void sample_wrap(int signo, struct sigaction *action);
+
+/* Undo sample_wrap() in ACTION, which was read from the kernel. */
 void sample_unwrap(int signo, struct sigaction *action);
 
-/* True for the signals that an engine handles because its own handlers may cause them. */
+/* True for signals that an engine handles because its own handlers may cause them. */
 bool sample_is_fault(int signo);
 
-/* SIGNO is the program's from now on. */
+/* Give SIGNO to the program. */
 void sample_release(int signo);
 
-/* Whether a handler of an engine's was ever installed for SIGNO; else it is reserved at most. */
+/* True when an engine's handler was ever installed for SIGNO; otherwise it is reserved at most. */
 bool sample_is_handled(int signo);
 
-/* The program has gone back to SIG_DFL on SIGNO. If that was released before, take it again: a
- * sample that was under way must not kill the program. */
+/* The program has set SIG_DFL for SIGNO again. If SIGNO was released, take it back: a pending sample must not end
+ * the program. */
 void sample_restore(int signo);
 
-/* For the first instructions of a handler of the program for SIGNO: if CONTEXT stands before a call
- * that a sample interrupted, and that will be made again by the kernel or async-profiler, that
- * ends with EINTR, where the program's signal would have ended it. A call that has ended so is not made
- * again when a sample comes as the handler returns. */
+/* At the beginning of a handler of the program for SIGNO. If CONTEXT is before a call that a sample interrupted, and
+ * that the kernel or async-profiler restarts, the call ends with EINTR, as the program's signal alone would end it.
+ * A call that ended in this way is not restarted when a sample arrives as the handler returns. */
 void sample_program_handler(int signo, ucontext_t *context);
 
 #endif

@@ -1,6 +1,5 @@
-/* What a sample leaves, of each thread. */
+/* Notes of the sampling signal handler about interrupted system calls. */
 #include "preload/interpose/sample_note.h"
 
 __thread unsigned long program_handled;
-__thread uintptr_t sample_interrupted;
-__thread int sample_errno;
+__thread struct sample_note sample_note;

@@ -1,12 +1,28 @@
-/* Seccomp, where a thread that calls what it may not is killed, and the process with it. */
+/* Seccomp, where a forbidden system call ends the process; and Syscall User Dispatch, where the kernel returns a
+ * thread's system calls to it, except those from a range of code. */
 #ifndef PRELOAD_INTERPOSE_SANDBOX_H
 #define PRELOAD_INTERPOSE_SANDBOX_H
 
 #include <stdbool.h>
+#include <sys/prctl.h>
 
-/* The program is about to enter a sandbox: with the FILTER that it hands to the kernel (a struct sock_fprog), or
- * none that would let anything of ours; for ALL_THREADS or the calling one. A filter that cannot be read is no
- * filter: so programs ask whether there is seccomp. */
-void sandbox_begin(bool has_filter, const void *filter, bool all_threads);
+/* The program is about to enter a sandbox: with FILTER, a struct sock_fprog, or in strict mode, without a filter.
+ * Profiling of the process ends. A filter that cannot be read is ignored: programs use one to ask whether seccomp
+ * exists. */
+void sandbox_begin(bool has_filter, const void *filter);
+
+/* Older headers lack it. */
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF          0
+#endif
+
+/* The calling thread is about to enable Syscall User Dispatch. The range is mostly the C library's code. So from now
+ * on nothing is profiled in this process, and no hook is called. */
+void dispatch_begin(void);
+
+/* True when dispatch_begin() was called in this process or an ancestor: then system calls may only be made by the
+ * next definition. */
+bool dispatch_is_on(void);
 
 #endif

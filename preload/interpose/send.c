@@ -1,105 +1,56 @@
-/* Interposes the calls that send bytes. Those on sockets with a timeout end at a signal where those
- * without are restarted by the kernel; and where there is no room for all, a signal ends them with
- * a part, which many programs take for an error. */
+/* Interposes the calls that send bytes. On sockets with a timeout a signal ends them; without one the kernel
+ * restarts them. If there is no space for all bytes, a signal ends them after a part, which many programs treat as
+ * an error. */
 #include "preload/interpose/real.h"
 #include "preload/interpose/stream.h"
 #include "preload/interpose/transfer.h"
 
-static void write_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
-		       long flags)
-{
-	(void)flags;
-	call[0] = SYS_write;
-	call[1] = fd;
-	call[2] = (long)data;
-	call[3] = (long)length;
-}
+TRANSFER_CALL(ssize_t, write, SYS_write, (int fd, const void *data, size_t length),
+	      (fd, data, length), ((int)call[1], (const void *)call[2], (size_t)call[3]), fd,
+	      (long)data, (long)length)
 
-static void send_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
-		      long flags)
-{
-	call[0] = SYS_sendto;
-	call[1] = fd;
-	call[2] = (long)data;
-	call[3] = (long)length;
-	call[4] = flags;
-}
+TRANSFER_CALL(ssize_t, writev, SYS_writev, (int fd, const struct iovec *parts, int count),
+	      (fd, parts, count), ((int)call[1], (const struct iovec *)call[2], (int)call[3]), fd,
+	      (long)parts, count)
 
-EXPORT ssize_t write(int fd, const void *data, size_t length)
-{
-	struct transfer transfer = SENDING(fd);
-	ssize_t done = TRANSFER(&transfer, REAL(write)(fd, data, length), SYS_write, fd, (long)data,
-				(long)length);
+TRANSFER_AT(pwrite, SYS_pwrite64, const void *)
+TRANSFER_AT(pwrite64, SYS_pwrite64, const void *)
 
-	if (!CUT_SHORT(done))
-		return done;
-	return transfer_rest(&transfer, write_part, data, length, done, 0);
-}
+TRANSFER_VECTOR(pwritev, SYS_pwritev)
+TRANSFER_VECTOR(pwritev64, SYS_pwritev)
+TRANSFER_VECTOR2(pwritev2, SYS_pwritev2)
+TRANSFER_VECTOR2(pwritev64v2, SYS_pwritev2)
 
-EXPORT ssize_t writev(int fd, const struct iovec *parts, int count)
-{
-	struct transfer transfer = SENDING(fd);
-	ssize_t done = TRANSFER(&transfer, REAL(writev)(fd, parts, count), SYS_writev, fd,
-				(long)parts, count);
+TRANSFER_CALL(ssize_t, send, SYS_sendto, (int fd, const void *data, size_t length, int flags),
+	      (fd, data, length, flags),
+	      ((int)call[1], (const void *)call[2], (size_t)call[3], (int)call[4]), fd, (long)data,
+	      (long)length, flags)
 
-	if (!CUT_SHORT(done))
-		return done;
-	return transfer_rest_of_vector(&transfer, write_part, parts, (size_t)count, done, 0);
-}
+/* Only a connected socket sends a part; it ignores the address. */
+TRANSFER_CALL(ssize_t, sendto, SYS_sendto,
+	      (int fd, const void *data, size_t length, int flags, const struct sockaddr *address,
+	       socklen_t address_length),
+	      (fd, data, length, flags, address, address_length),
+	      ((int)call[1], (const void *)call[2], (size_t)call[3], (int)call[4],
+	       (const struct sockaddr *)call[5], (socklen_t)call[6]),
+	      fd, (long)data, (long)length, flags, (long)address, address_length)
 
-/* Only a connected socket takes a part, and needs no address for the rest. */
-#define SENDTO(call, address, address_length)                                                \
-	({                                                                                   \
-		struct transfer transfer_ = SENDING(fd);                                     \
-		ssize_t done_ =                                                              \
-			TRANSFER(&transfer_, call, SYS_sendto, fd, (long)data, (long)length, \
-				 flags, (long)(address), (long)(address_length));            \
-                                                                                             \
-		CUT_SHORT(done_)                                                             \
-		? transfer_rest(&transfer_, send_part, data, length, done_, flags) : done_;  \
-	})
+/* Control messages were sent with the first part. */
+TRANSFER_CALL(ssize_t, sendmsg, SYS_sendmsg, (int fd, const struct msghdr *message, int flags),
+	      (fd, message, flags), ((int)call[1], (const struct msghdr *)call[2], (int)call[3]),
+	      fd, (long)message, flags)
 
-EXPORT ssize_t send(int fd, const void *data, size_t length, int flags)
-{
-	return SENDTO(REAL(send)(fd, data, length, flags), NULL, 0);
-}
+TRANSFER_CALL(int, sendmmsg, SYS_sendmmsg,
+	      (int fd, struct mmsghdr *messages, unsigned int count, int flags),
+	      (fd, messages, count, flags),
+	      ((int)call[1], (struct mmsghdr *)call[2], (unsigned int)call[3], (int)call[4]), fd,
+	      (long)messages, count, flags)
 
-EXPORT ssize_t sendto(int fd, const void *data, size_t length, int flags,
-		      const struct sockaddr *address, socklen_t address_length)
-{
-	return SENDTO(REAL(sendto)(fd, data, length, flags, address, address_length), address,
-		      address_length);
-}
-
-/* Control messages have gone with the first part. */
-EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
-{
-	struct transfer transfer = SENDING(fd);
-	ssize_t done = TRANSFER(&transfer, REAL(sendmsg)(fd, message, flags), SYS_sendmsg, fd,
-				(long)message, flags);
-
-	if (!CUT_SHORT(done))
-		return done;
-	return transfer_rest_of_vector(&transfer, send_part, message->msg_iov, message->msg_iovlen,
-				       done, flags);
-}
-
-EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
-{
-	struct transfer transfer = SENDING(fd);
-
-	return TRANSFER(&transfer, REAL(sendmmsg)(fd, messages, count, flags), SYS_sendmmsg, fd,
-			(long)messages, count, flags);
-}
-
-/* Made again, it goes on waiting for the connection that is under way. */
-EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
-{
-	struct transfer transfer = transfer_begin(fd, SO_SNDTIMEO, EINPROGRESS);
-
-	return TRANSFER(&transfer, REAL(connect)(fd, address, length), SYS_connect, fd,
-			(long)address, length);
-}
+/* A repeated call continues to wait for the same connection. */
+TRANSFER_CALL(int, connect, SYS_connect, (int fd, const struct sockaddr *address, socklen_t length),
+	      (fd, address, length),
+	      ((int)call[1], (const struct sockaddr *)call[2], (socklen_t)call[3]), fd,
+	      (long)address, length)
 
 EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t length)
 {

@@ -1,19 +1,19 @@
-/* Reads and writes of streams on sockets that have a timeout, made again behind a sample. */
+/* Reads and writes of streams on sockets with a timeout, restarted after a sample. */
 #include "preload/interpose/stream.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "core/clock.h"
 #include "core/kernel.h"
 #include "core/loaded_symbol.h"
-#include "preload/interpose/context.h"
+#include "arch/arch.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/sample_note.h"
 #include "preload/interpose/transfer.h"
 
-#if defined(__x86_64__)
-#define SYSCALL_BYTES 2
+/* Maximum distance from an interposer's frame to its system call in the C library. */
+#define OWN_FRAMES 1024
 
 static struct code {
 	long number;
@@ -34,6 +34,8 @@ static void code_find(struct code *code, const char *name)
 
 void stream_find_code(void)
 {
+	if (!ARCH_ARGUMENT_REMAINS)
+		return;
 	code_find(&codes[0], "read");
 	code_find(&codes[1], "write");
 }
@@ -46,7 +48,7 @@ static const struct code *code_at(uintptr_t pc)
 	return NULL;
 }
 
-/* Milliseconds, by 31 bits. */
+/* Milliseconds are stored in 31 bits. */
 #define MS_BITS 0x7fffffffu
 
 static uint32_t now_ms(void)
@@ -54,7 +56,7 @@ static uint32_t now_ms(void)
 	return (uint32_t)(clock_monotonic_ns() / 1000000) & MS_BITS;
 }
 
-/* 0 for none. */
+/* Returns 0 without a timeout. */
 static uint32_t timeout_ms(int fd, int option)
 {
 	struct timeval timeout = { 0 };
@@ -67,9 +69,9 @@ static uint32_t timeout_ms(int fd, int option)
 	return (uint32_t)(timeout.tv_sec * 1000 + (timeout.tv_usec + 999) / 1000);
 }
 
-/* The descriptor is half a register; the other half, which the kernel and the C library ignore, is
- * where the call made again keeps its end, with the highest bit set. No other place goes away
- * with the call, and would not be mistaken for that of the next one. */
+/* The descriptor is the lower half of a register; the kernel and the C library ignore the upper half. A restarted
+ * call stores its end there, with the highest bit set. Any other place would outlive the call, and could be mistaken
+ * for the next call's. */
 #define MARKED 0x80000000u
 
 static uint32_t left_ms(uint32_t mark, uint32_t timeout, uint32_t now)
@@ -77,22 +79,22 @@ static uint32_t left_ms(uint32_t mark, uint32_t timeout, uint32_t now)
 	uint32_t left = (mark - now) & MS_BITS;
 
 	if (!(mark & MARKED))
-		return timeout + 1; /* the first sample: NOW may be almost over */
+		return timeout + 1; /* the first sample: a millisecond may be almost over */
 	if (left <= timeout + 1)
 		return left;
-	return left > MS_BITS / 2 ? 0 : timeout + 1; /* over; or not our mark */
+	return left > MS_BITS / 2 ? 0
+				  : timeout + 1; /* the timeout is over, or it is not our mark */
 }
 
 bool stream_restart_call(ucontext_t *context)
 {
-	greg_t *registers = context->uc_mcontext.gregs;
-	uint64_t first = (uint64_t)registers[REG_RDI];
+	uint64_t first = (uint64_t)CONTEXT_ARGUMENT1(context);
 	const struct code *code;
 	uint32_t timeout, now, left;
 
-	if (!__atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED) ||
-	    registers[REG_RAX] != -EINTR ||
-	    (transfer_frame && transfer_frame - (uintptr_t)CONTEXT_SP(context) < SAMPLE_NEAR))
+	if (!ARCH_ARGUMENT_REMAINS || !__atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED) ||
+	    (long)CONTEXT_RESULT(context) != -EINTR ||
+	    (transfer_frame && transfer_frame - (uintptr_t)CONTEXT_SP(context) < OWN_FRAMES))
 		return false;
 	code = code_at((uintptr_t)CONTEXT_PC(context));
 	timeout = code ? timeout_ms((int)first, code->option) : 0;
@@ -101,23 +103,12 @@ bool stream_restart_call(ucontext_t *context)
 	now = now_ms();
 	left = left_ms((uint32_t)(first >> 32), timeout, now);
 	if (!left) {
-		registers[REG_RAX] = -EAGAIN;
+		CONTEXT_RESULT(context) = (__typeof__(CONTEXT_RESULT(context)))-EAGAIN;
 		return true;
 	}
-	registers[REG_RDI] =
-		(greg_t)((uint64_t)(((now + left) & MS_BITS) | MARKED) << 32 | (uint32_t)first);
-	registers[REG_RAX] = code->number;
-	registers[REG_RIP] -= SYSCALL_BYTES;
+	first = (uint64_t)(((now + left) & MS_BITS) | MARKED) << 32 | (uint32_t)first;
+	CONTEXT_ARGUMENT1(context) = (__typeof__(CONTEXT_ARGUMENT1(context)))first;
+	CONTEXT_NUMBER(context) = (__typeof__(CONTEXT_NUMBER(context)))code->number;
+	CONTEXT_PC(context) -= ARCH_SYSTEM_CALL_BYTES;
 	return true;
 }
-#elif defined(__aarch64__)
-void stream_find_code(void)
-{
-}
-
-bool stream_restart_call(ucontext_t *context)
-{
-	(void)context;
-	return false;
-}
-#endif

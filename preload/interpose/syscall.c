@@ -1,5 +1,5 @@
-/* Interposes syscall(2), by which libseccomp and others call seccomp(2), threads give up privileges, and
- * programs make calls that wait (wait_raw.h) or children (clone.h), end, or become others (exec.h). */
+/* Interposes syscall(2). libseccomp and others call seccomp(2) by it. Threads drop privileges by it, and programs
+ * make calls that wait (wait_raw.h), create children (clone.h), exit, or execute (exec.h). */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -13,28 +13,32 @@
 #include "preload/interpose/sandbox.h"
 #include "preload/interpose/wait_raw.h"
 
-#if defined(__x86_64__)
-/* Not the C library's: its sixth argument lies where the caller of ours has it, or has a variable
- * of its own when the call takes fewer; and would have to be written there to be handed on. */
+/* If the last argument is on the stack, this is slower than entering the kernel directly. */
+static COLD long forward_by_library(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = REAL(syscall)(number, a, b, c, d, e, f);
+
+	/* Prevents a tail call. With an argument on the stack, the argument would overwrite the place where the
+	 * caller of syscall() has it, or a variable of the caller when the call has fewer arguments. */
+	__asm__ volatile("" ::: "memory");
+	return result;
+}
+
 static long forward(long number, long a, long b, long c, long d, long e, long f)
 {
-	long result = kernel_call6(number, a, b, c, d, e, f);
+	long result;
 
+	if (!ARCH_SYSTEM_CALL_STACK || __builtin_expect(dispatch_is_on(), 0))
+		return forward_by_library(number, a, b, c, d, e, f);
+	result = kernel_call6(number, a, b, c, d, e, f);
 	if (result >= 0 || result < -4095)
 		return result;
 	errno = (int)-result;
 	return -1;
 }
-#elif defined(__aarch64__)
-/* All of them are in registers. */
-static long forward(long number, long a, long b, long c, long d, long e, long f)
-{
-	return REAL(syscall)(number, a, b, c, d, e, f);
-}
-#endif
 
-/* Calls that do not return, or only where they fail. (exit(2) is of a thread.) */
-static bool is_leaving(long number)
+/* True for calls that only return on failure. (exit(2) ends one thread.) */
+static bool call_leaves(long number)
 {
 	return number == SYS_exit_group || number == SYS_execve || number == SYS_execveat;
 }
@@ -42,34 +46,33 @@ static bool is_leaving(long number)
 static long call_leave(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
-	bool told;
+	bool was_notified;
 
 	if (number == SYS_exit_group) {
 		exit_notify(EXITING_AT_ONCE);
 		return forward(number, a, b, c, d, e, f);
 	}
-	told = exec_begin();
+	was_notified = exec_begin();
 	result = forward(number, a, b, c, d, e, f);
-	exec_failed(told);
+	exec_failed(was_notified);
 	return result;
 }
 
-/* By the calling conventions of Linux the six arguments are where a variadic function's are; those
- * that a call does not have are passed on as what happens to be there. */
+/* By the calling conventions of Linux the six arguments are where those of a variadic function are. Undefined values
+ * are passed on for arguments that a call does not have. */
 EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
 			long f) __asm__("syscall");
 
 EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
-	bool told;
+	bool was_notified;
 	int saved;
 
 	if (__builtin_expect(number == SYS_seccomp, 0) &&
 	    (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER))
-		sandbox_begin(a == SECCOMP_SET_MODE_FILTER, (const void *)c,
-			      (unsigned long)b & SECCOMP_FILTER_FLAG_TSYNC);
-	if (__builtin_expect(is_leaving(number), 0))
+		sandbox_begin(a == SECCOMP_SET_MODE_FILTER, (const void *)c);
+	if (__builtin_expect(call_leaves(number), 0))
 		return call_leave(number, a, b, c, d, e, f);
 	if (__builtin_expect(clone_may_return_in_child(number), 0)) {
 		result = forward(number, a, b, c, d, e, f);
@@ -77,14 +80,21 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 		return result;
 	}
 	if (__builtin_expect(wait_raw_includes(number), 0))
-		return again_value(
-			wait_raw((const long[TRANSFER_LONGS]){ number, a, b, c, d, e, f }), errno);
+		return wait_raw((const long[TRANSFER_LONGS]){ number, a, b, c, d, e, f });
+	/* (Our interposers: see address_space.c.) */
+	if (__builtin_expect(number == SYS_mlockall, 0))
+		return mlockall((int)a);
+	if (__builtin_expect(number == SYS_setrlimit, 0))
+		return setrlimit((unsigned int)a, (const struct rlimit *)b);
+	if (__builtin_expect(number == SYS_prlimit64, 0))
+		return prlimit((pid_t)a, (unsigned int)b, (const struct rlimit *)c,
+			       (struct rlimit *)d);
 	if (__builtin_expect(!privilege_calls_include(number), 1))
 		return forward(number, a, b, c, d, e, f);
-	told = privilege_calls_before(number, a, b, c);
+	was_notified = privilege_calls_before(number, a, b, c);
 	result = forward(number, a, b, c, d, e, f);
 	saved = errno;
-	privilege_calls_after(number, a, told, result < 0);
+	privilege_calls_after(number, a, was_notified, result < 0);
 	errno = saved;
 	return result;
 }

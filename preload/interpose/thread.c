@@ -1,7 +1,8 @@
-/* Interposes the functions that make threads, to run a hook in each new thread first. */
+/* Interposes the functions that create threads, to run a hook first in each new thread. */
+#include <errno.h>
 #include <limits.h>
 
-#include "asyncprof/thread_list.h"
+#include "core/agent/async_profiler.h"
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"
@@ -13,43 +14,44 @@
 
 OLD_SYMBOL(pthread_key_create, "2.2.5")
 OLD_SYMBOL(pthread_setspecific, "2.2.5")
+OLD_SYMBOL(pthread_attr_setstack, "2.2.5")
 OLD_SYMBOL(pthread_attr_getstacksize, "2.2.5")
 OLD_SYMBOL(pthread_attr_getguardsize, "2.2.5")
 
-/* What the new thread is to do; it gives it back. */
+/* Start parameters of a new thread, which frees them. */
 struct start {
 	union {
 		void *(*pthread)(void *);
 		thrd_start_t thrd;
 	} routine;
 	void *arg;
-	bool counts;                 /* among the program's */
-	struct engine_thread *place; /* of one that does not */
-	uint64_t program_blocked;    /* inherited, as the mask is */
+	bool is_counted;             /* it is the program's */
+	struct engine_thread *place; /* of a thread that is not the program's */
+	uint64_t program_blocked;    /* blocked sampling signals, inherited like the mask */
 	void *signal_stack;          /* see altstack.h */
-	size_t stack_size;           /* mapped for certain below stack_high() */
+	size_t stack_size;           /* bytes below stack_high() that are certainly mapped */
 };
 
-/* Most come from here: memory that one thread allocates and another frees has an allocator such
- * as jemalloc set up an arena for threads that would never have asked for one. */
+/* Most parameters are here. If one thread allocated memory and another freed it, an allocator such as jemalloc would
+ * create an arena for threads that allocate nothing themselves. */
 static struct start starts[64];
 static uint64_t starts_used; /* a bit for each */
 
-/* Of a stack's size, what may lie above stack_high(): thread-local storage, mostly. */
+/* Maximum part of a stack above stack_high(): mostly thread-local storage. */
 #define STACK_SLACK (16u << 10)
 
 static pthread_key_t end_key;
 static bool end_key_made;
 
-/* Threads of the program that are there, as far as we have made them, and the main thread. */
-static uint32_t alive = 1;
-static __thread bool counts __attribute__((tls_model("initial-exec")));
+/* The program's threads: the main thread, and threads created here. */
+static uint32_t alive_count = 1;
+static __thread bool is_counted __attribute__((tls_model("initial-exec")));
 
-/* There on glibc, whose thread descriptor lies on the thread's own stack, above all frames. */
+/* Exists on glibc, which has the thread descriptor on the thread's own stack, above all frames. */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-/* In the calling thread, from a frame near its stack's beginning: an address such that all up
- * to it can be read, and that the frames of the C library's own start routine lie below. */
+/* In the calling thread, from a frame near the beginning of its stack: return an address above the frames of the C
+ * library's start routine, so that everything below it is readable. */
 static uintptr_t stack_high(void)
 {
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -60,7 +62,7 @@ static uintptr_t stack_high(void)
 
 uint32_t thread_alive_count(void)
 {
-	return __atomic_load_n(&alive, __ATOMIC_RELAXED);
+	return __atomic_load_n(&alive_count, __ATOMIC_RELAXED);
 }
 
 /* The C library ends the process with the last thread that it counts. */
@@ -68,12 +70,12 @@ static void count_end(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 
-	if (!__atomic_sub_fetch(&alive, 1, __ATOMIC_ACQ_REL) && hooks)
+	if (!__atomic_sub_fetch(&alive_count, 1, __ATOMIC_ACQ_REL) && hooks)
 		hooks->before_last_thread_ends();
 }
 
-/* Destructors of the program's data run in each of the rounds that the C library makes, and may set it anew; so the
- * end is told in the last one. The value is the number of the round that comes. */
+/* The C library runs destructors of thread-specific data in several rounds, and the program's may set data again. So
+ * the end is notified in the last round. The value is the number of the next round. */
 static void thread_notify_end(void *round)
 {
 	const struct interpose_hooks *hooks = hooks_get();
@@ -86,13 +88,13 @@ static void thread_notify_end(void *round)
 		hooks->thread_ended();
 	altstack_remove();
 	async_profiler_thread_ended();
-	if (counts)
+	if (is_counted)
 		count_end();
 }
 
 static pthread_key_t main_key;
 
-/* Not where it returns from main(). */
+/* Not when the main thread returns from main(). */
 static void main_notify_end(void *round)
 {
 	uintptr_t next = (uintptr_t)round + 1;
@@ -114,7 +116,7 @@ void thread_watch_main(void)
 		pthread_setspecific(main_key, (const void *)1);
 }
 
-/* Before the first thread that the program makes, so there is nobody to make a second one. */
+/* Before the program's first thread, so no other thread does this at the same time. */
 static void make_end_key(void)
 {
 	static bool tried;
@@ -124,7 +126,7 @@ static void make_end_key(void)
 	tried = true;
 }
 
-/* As if we had made the calling thread. */
+/* As if the calling thread had been created here. */
 static void thread_watch_end(void)
 {
 	pthread_setspecific(end_key, (const void *)1);
@@ -137,7 +139,7 @@ static struct start *start_allocate(void)
 	do {
 		if (used == UINT64_MAX)
 			return system_map(sizeof(struct start));
-		bit = ~used & (used + 1); /* the lowest that is free */
+		bit = ~used & (used + 1); /* the lowest free bit */
 	} while (!__atomic_compare_exchange_n(&starts_used, &used, used | bit, true,
 					      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
 	return &starts[__builtin_ctzll(bit)];
@@ -154,8 +156,8 @@ static void start_free(struct start *start)
 
 static void start_undo(struct start *start)
 {
-	if (start->counts)
-		__atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+	if (start->is_counted)
+		__atomic_fetch_sub(&alive_count, 1, __ATOMIC_RELAXED);
 	async_profiler_thread_created(start->place, false);
 	altstack_free(start->signal_stack);
 	start_free(start);
@@ -169,13 +171,13 @@ static struct start thread_begin(void *p)
 	int state;
 
 	start_free(p);
-	counts = start.counts;
+	is_counted = start.is_counted;
 	async_profiler_thread_started(start.place);
 	mask_set_program_blocked(start.program_blocked);
 	altstack_install(start.signal_stack, high - start.stack_size, high);
-	/* (Where there is no key left for its end it is found by looking, and so is its end.) */
+	/* (Without a key the thread is found by a search, and so is its end.) */
 	if (hooks && end_key_made) {
-		/* A thread cancelled this early must not die with the hook half done. */
+		/* A thread that is canceled this early must not end within the hook. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 		hooks->thread_started(high - start.stack_size, high,
 				      (uintptr_t)start.routine.pthread);
@@ -185,7 +187,7 @@ static struct start thread_begin(void *p)
 	return start;
 }
 
-/* Both end in a tail call, so that no frame of ours stands in the program's stacks. */
+/* Both end in a tail call, so that no frame of the agent is on the program's stack. */
 static void *start_pthread(void *p)
 {
 	struct start start = thread_begin(p);
@@ -200,7 +202,7 @@ static int start_thrd(void *p)
 	return start.routine.thrd(start.arg);
 }
 
-/* Of a stack as ATTR has it, NULL for the default, what can be relied on. */
+/* Return the usable stack size by ATTR; NULL for the default. */
 static size_t stack_size(const pthread_attr_t *attr)
 {
 	size_t size = 0, guard = 0;
@@ -220,8 +222,8 @@ static size_t stack_size(const pthread_attr_t *attr)
 	return size > guard + STACK_SLACK ? size - guard - STACK_SLACK : 0;
 }
 
-/* NULL when the thread is to be made as it is: not the program's, nobody to tell, or no memory;
- * the thread matters more. */
+/* Return NULL if the thread is not the program's, there are no hooks, or there is no memory: then it is created
+ * without a hook. */
 static struct start *start_new(const pthread_attr_t *attr, void *arg, const void *caller)
 {
 	struct start *start;
@@ -232,17 +234,35 @@ static struct start *start_new(const pthread_attr_t *attr, void *arg, const void
 	start = start_allocate();
 	if (start) {
 		start->arg = arg;
-		/* Before the thread's own stack is mapped, which then mostly lies below. */
+		/* Before the thread's own stack is mapped, which is then mostly below. */
 		start->signal_stack = altstack_allocate();
 		start->stack_size = stack_size(attr);
 		start->program_blocked = mask_program_blocked();
-		/* (The program's come by a function of async-profiler's, too.) */
-		start->counts = !own_thread_is();
-		start->place = start->counts ? NULL : async_profiler_thread_allocate();
-		if (start->counts)
-			__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+		/* (async-profiler's function also creates the program's threads.) */
+		start->is_counted = !own_thread_is();
+		start->place = start->is_counted ? NULL : async_profiler_thread_allocate();
+		if (start->is_counted)
+			__atomic_fetch_add(&alive_count, 1, __ATOMIC_RELAXED);
 	}
 	return start;
+}
+
+/* Create a thread of async-profiler on a stack in the region, not at an address of the kernel's choice. */
+static int create_in_region(pthread_t *thread, struct start *start)
+{
+	size_t bytes;
+	void *stack = async_profiler_thread_stack(start->place, &bytes);
+	pthread_attr_t attr;
+	int err = stack ? pthread_attr_init(&attr) : EAGAIN;
+
+	if (err)
+		return err;
+	start->stack_size = bytes - STACK_SLACK;
+	err = pthread_attr_setstack(&attr, stack, bytes);
+	if (!err)
+		err = REAL(pthread_create)(thread, &attr, start_pthread, start);
+	pthread_attr_destroy(&attr);
+	return err;
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
@@ -256,7 +276,10 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 		return REAL(pthread_create)(thread, attr, routine, arg);
 	start->routine.pthread = routine;
 	place = start->place;
-	err = REAL(pthread_create)(thread, attr, start_pthread, start);
+	if (place && !attr)
+		err = create_in_region(thread, start);
+	else
+		err = REAL(pthread_create)(thread, attr, start_pthread, start);
 	if (err)
 		start_undo(start);
 	else

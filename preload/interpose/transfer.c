@@ -1,111 +1,321 @@
-/* What is left of a transfer that a sample cut short, and of a socket's timeout. */
+/* The table of calls that a signal ends early, and how each is continued. */
 #include "preload/interpose/transfer.h"
 
 #include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
 
+#include "core/clock.h"
 #include "core/kernel.h"
+#include "core/system.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/wait.h"
 
 bool transfer_has_timeouts;
 __thread uintptr_t transfer_frame;
 
-long transfer_wait(const struct transfer *transfer, int fd, int option)
+/* What a call transfers, and so how its next part begins. */
+enum unit {
+	WHOLE,    /* cannot be split: the call is only repeated */
+	BYTES,    /* bytes of one buffer */
+	PIECES,   /* bytes of an iovec */
+	MESSAGE,  /* bytes of a msghdr */
+	MESSAGES, /* elements of an array of mmsghdr */
+	COUNT,    /* bytes without a buffer, only a number */
+};
+
+/* When a short result is due to a sample. Without a signal, the kernel returns less at the end of the data. */
+enum completeness {
+	ALWAYS,
+	DEVICES,  /* reads from devices that fill any buffer, and from terminals up to VMIN */
+	WAIT_ALL, /* with MSG_WAITALL */
+	PIPED,    /* as long as it does not wait: a pipe gives the data that it has */
+};
+
+/* Positions of arguments in a call; 0: none. */
+struct row {
+	short number;
+	unsigned char unit, completeness, what, length, offset, flags;
+	unsigned char receives, sends; /* the descriptor, if it may be a socket with a timeout */
+};
+
+static const struct row rows[] = {
+	{ SYS_read, BYTES, DEVICES, .what = 2, .length = 3, .receives = 1 },
+	{ SYS_readv, PIECES, DEVICES, .what = 2, .length = 3, .receives = 1 },
+	{ SYS_pread64, BYTES, DEVICES, .what = 2, .length = 3, .offset = 4 },
+	{ SYS_preadv, PIECES, DEVICES, .what = 2, .length = 3, .offset = 4 },
+	{ SYS_preadv2, PIECES, DEVICES, .what = 2, .length = 3, .offset = 4, .receives = 1 },
+	{ SYS_recvfrom, BYTES, WAIT_ALL, .what = 2, .length = 3, .flags = 4, .receives = 1 },
+	{ SYS_recvmsg, MESSAGE, WAIT_ALL, .what = 2, .flags = 3, .receives = 1 },
+	{ SYS_recvmmsg, MESSAGES, ALWAYS, .what = 2, .length = 3, .flags = 4, .receives = 1 },
+	{ SYS_accept, WHOLE, ALWAYS, .receives = 1 },
+	{ SYS_accept4, WHOLE, ALWAYS, .receives = 1 },
+	{ SYS_write, BYTES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
+	{ SYS_writev, PIECES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
+	{ SYS_pwrite64, BYTES, ALWAYS, .what = 2, .length = 3, .offset = 4 },
+	{ SYS_pwritev, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4 },
+	{ SYS_pwritev2, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4, .sends = 1 },
+	{ SYS_sendto, BYTES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
+	{ SYS_sendmsg, MESSAGE, ALWAYS, .what = 2, .sends = 1 },
+	{ SYS_sendmmsg, MESSAGES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
+	{ SYS_connect, WHOLE, ALWAYS, .sends = 1 },
+	{ SYS_sendfile, COUNT, ALWAYS, .length = 4, .sends = 1 },
+	{ SYS_copy_file_range, COUNT, ALWAYS, .length = 5 },
+	{ SYS_splice, COUNT, PIPED, .length = 5, .flags = 6, .receives = 1, .sends = 3 },
+	{ SYS_getrandom, BYTES, ALWAYS, .what = 1, .length = 2 },
+	{ SYS_ioctl, WHOLE, ALWAYS, .what = 0 },
+};
+
+static const struct row *row_of(long number)
 {
-	struct pollfd ready = { .fd = fd, .events = option == SO_RCVTIMEO ? POLLIN : POLLOUT };
-	struct timeval timeout;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].number == number)
+			return &rows[i];
+	return NULL;
+}
+
+uint64_t transfer_start(void)
+{
+	return clock_monotonic_ns();
+}
+
+/* ---- Timeouts of sockets ---- */
+
+/* Wait until FD is ready, at most for the rest of OPTION's timeout since START: the kernel measures it from the
+ * beginning of each try. Returns 0 when the call can be repeated, otherwise -errno. */
+static long socket_wait_ready(int fd, int option, uint64_t start)
+{
+	uint64_t elapsed = clock_monotonic_ns() - start, ns;
+	struct timeval timeout = { 0 };
 	socklen_t length = sizeof(timeout);
-	struct timespec time, left;
-	long count;
-	uint64_t end;
+	long ready;
 
-	if (kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&timeout, (long)&length, 0))
-		return 0; /* not a socket: the call itself will say */
-	time.tv_sec = timeout.tv_sec;
-	time.tv_nsec = timeout.tv_usec * 1000;
-	end = wait_start(&time);
-	if (!end)
-		return 0; /* none */
-	end -= clock_monotonic_ns() - transfer->start;
-	do
-		count = again_call(transfer->handled,
-				   (const long[TRANSFER_LONGS]){
-					   SYS_ppoll, (long)&ready, 1,
-					   (long)wait_left_in(end, &time, &left), (long)NULL },
-				   true);
-	while (count == AGAIN_SAMPLED);
-	if (!count)
-		return -transfer->expired;
-	return count < 0 ? count : 0;
+	if (kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&timeout, (long)&length,
+			 0) ||
+	    (!timeout.tv_sec && !timeout.tv_usec) || timeout.tv_sec > INT32_MAX)
+		return 0;
+	ns = (uint64_t)timeout.tv_sec * 1000000000 + (uint64_t)timeout.tv_usec * 1000;
+	ready = restart_wait_ready(fd, option == SO_RCVTIMEO ? POLLIN : POLLOUT,
+				   ns > elapsed ? ns - elapsed : 0);
+	return ready ? (ready < 0 ? ready : 0) : -EAGAIN;
 }
 
-long transfer_call_again(const struct transfer *transfer, const long call[TRANSFER_LONGS])
+/* The same for all sockets of a call. */
+static long wait_sockets(const struct row *row, const long *call, uint64_t start)
 {
-	long result;
+	long err = 0;
 
-	do {
-		result = transfer->start ? transfer_wait(transfer, transfer->fd, transfer->option)
-					 : 0;
-		if (result)
-			return result;
-		result = again_call(transfer->handled, call, true);
-	} while (result == AGAIN_SAMPLED);
-	return result;
+	if (!start)
+		return 0;
+	if (row->receives)
+		err = socket_wait_ready((int)call[row->receives], SO_RCVTIMEO, start);
+	if (!err && row->sends)
+		err = socket_wait_ready((int)call[row->sends], SO_SNDTIMEO, start);
+	return err == -EAGAIN && row->number == SYS_connect ? -EINPROGRESS : err;
 }
 
-long transfer_call(const struct transfer *transfer, const long call[TRANSFER_LONGS])
-{
-	struct transfer part = *transfer;
-	long result;
+/* ---- The rest of a call ---- */
 
-	if (part.start)
-		part.start = clock_monotonic_ns();
-	result = again_call(part.handled, call, true);
-	return result == AGAIN_SAMPLED ? transfer_call_again(&part, call) : result;
+/* The next part of a call, and its position in an array. */
+struct part {
+	long call[TRANSFER_LONGS];
+	const struct iovec *pieces;
+	size_t count;
+	struct iovec piece;
+	struct msghdr message;
+};
+
+static void part_begin(struct part *part, const struct row *row, const long *call)
+{
+	const struct msghdr *message = (const struct msghdr *)call[row->what];
+
+	memcpy(part->call, call, sizeof(part->call));
+	part->count = 0;
+	if (row->unit == PIECES) {
+		part->pieces = (const struct iovec *)call[row->what];
+		part->count = (size_t)call[row->length];
+		part->call[row->length] = 1;
+		part->call[row->what] = (long)&part->piece;
+	} else if (row->unit == MESSAGE) {
+		part->pieces = message->msg_iov;
+		part->count = message->msg_iovlen;
+		part->message = (struct msghdr){ .msg_iov = &part->piece, .msg_iovlen = 1 };
+		part->call[row->what] = (long)&part->message;
+	}
+	if (part->count)
+		part->piece = *part->pieces;
 }
 
-/* Until only something else than a sample keeps PART from going on. Returns the bytes moved. */
-static size_t move(const struct transfer *transfer, transfer_part *part, const char *data,
-		   size_t length, long flags)
+static bool part_next_piece(struct part *part, size_t moved)
 {
-	long call[TRANSFER_LONGS] = { 0 };
-	size_t done = 0;
-	long n;
-
-	do {
-		part(call, transfer->fd, data + done, length - done, flags);
-		n = transfer_call(transfer, call);
-		done += n > 0 ? (size_t)n : 0;
-	} while (n > 0 && done < length && sample_ended_it(SAMPLE_FRAME));
-	return done;
+	if (!part->count)
+		return false;
+	while (moved >= part->piece.iov_len) {
+		moved -= part->piece.iov_len;
+		if (!--part->count)
+			return false;
+		part->piece = *++part->pieces;
+	}
+	part->piece.iov_base = (char *)part->piece.iov_base + moved;
+	part->piece.iov_len -= moved;
+	return true;
 }
 
-ssize_t transfer_rest(const struct transfer *transfer, transfer_part *part, const void *data,
-		      size_t length, ssize_t done, long flags)
+/* A message that was sent in part has a rest; the program decides how to continue. */
+static bool message_is_whole(const struct mmsghdr *message)
 {
-	struct iovec piece = { .iov_base = (void *)(uintptr_t)data, .iov_len = length };
+	size_t length = 0;
 
-	return transfer_rest_of_vector(transfer, part, &piece, 1, done, flags);
+	for (size_t i = 0; i < message->msg_hdr.msg_iovlen; i++)
+		length += message->msg_hdr.msg_iov[i].iov_len;
+	return message->msg_len >= length;
 }
 
-/* Piece by piece: the rest of the one that the cut went through, and those behind it. */
-ssize_t transfer_rest_of_vector(const struct transfer *transfer, transfer_part *part,
-				const struct iovec *pieces, size_t count, ssize_t done, long flags)
+/* Advance PART by MOVED units. Returns whether there are more. */
+static bool part_advance(struct part *part, const struct row *row, size_t moved)
 {
-	size_t skip = (size_t)done, length, moved;
+	long *call = part->call;
+	struct mmsghdr *messages;
 
-	for (size_t i = 0; i < count; i++) {
-		length = pieces[i].iov_len;
-		if (skip >= length) {
-			skip -= length;
+	if (row->offset && call[row->offset] != -1)
+		call[row->offset] += (long)moved;
+	switch (row->unit) {
+	case BYTES:
+		call[row->what] += (long)moved;
+		call[row->length] -= (long)moved;
+		return call[row->length] > 0;
+	case PIECES:
+	case MESSAGE:
+		return part_next_piece(part, moved);
+	case MESSAGES:
+		messages = (struct mmsghdr *)call[row->what] + moved;
+		call[row->what] = (long)messages;
+		call[row->length] -= (long)moved;
+		return call[row->length] > 0 &&
+		       (row->number != SYS_sendmmsg || message_is_whole(messages - 1));
+	case COUNT:
+		call[row->length] -= (long)moved;
+		return call[row->length] > 0;
+	}
+	return false;
+}
+
+/* ---- Detection of short transfers ---- */
+
+/* Major number of /dev/zero, /dev/urandom and similar devices. */
+#define MEMORY_DEVICES 1
+#define HWRNG          makedev(10, 183)
+
+/* A terminal in noncanonical mode returns after VMIN bytes; reads with a time limit return the available bytes. Sets
+ * MORE to the remaining bytes after DONE. */
+static bool terminal_wants_more(int fd, size_t done, long *more)
+{
+	struct termios terminal; /* it begins with the kernel's structure, which is smaller */
+
+	if (kernel_call4(SYS_ioctl, fd, TCGETS, (long)&terminal, 0) || terminal.c_lflag & ICANON ||
+	    terminal.c_cc[VTIME] || terminal.c_cc[VMIN] <= done)
+		return false;
+	*more = (long)(terminal.c_cc[VMIN] - done);
+	return true;
+}
+
+static bool device_fills_buffer(struct part *part, const struct row *row, size_t done)
+{
+	int fd = (int)part->call[1];
+	struct stat st;
+	long more;
+
+	if (system_stat(fd, &st) || !S_ISCHR(st.st_mode))
+		return false;
+	if (major(st.st_rdev) == MEMORY_DEVICES || st.st_rdev == HWRNG)
+		return true;
+	if (row->unit != BYTES || row->offset || !terminal_wants_more(fd, done, &more))
+		return false;
+	if (more < part->call[row->length])
+		part->call[row->length] = more;
+	return true;
+}
+
+static bool call_wants_all(const struct row *row, const long *call)
+{
+	const struct msghdr *message = (const struct msghdr *)call[row->what];
+
+	/* Not with space for control messages: they would be lost with the rest. */
+	if (row->unit == MESSAGE && message->msg_control)
+		return false;
+	return (call[row->flags] & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+}
+
+/* True if DONE is less than all because of a sample. PART is the next part of CALL. */
+static bool call_is_cut_short(struct part *part, const struct row *row, const long *call,
+			      size_t done)
+{
+	switch (row->completeness) {
+	case DEVICES:
+		return device_fills_buffer(part, row, done);
+	case WAIT_ALL:
+		return call_wants_all(row, call);
+	case PIPED:
+		part->call[row->flags] |= SPLICE_F_NONBLOCK;
+		return true;
+	}
+	return true;
+}
+
+/* The kernel's internal number for EINTR in a call that it restarts. recvmmsg(2) that a signal ended stores it as an
+ * error for the socket's next call. */
+#define ERESTARTSYS 512
+
+long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start, long value,
+		       transfer_enter *enter, const long call[TRANSFER_LONGS])
+{
+	const struct row *row = row_of(call[0]);
+	struct part part;
+	bool left_error = false, all_asked;
+	long done = 0, err;
+
+	for (;;) {
+		if (value > 0 && row->unit != WHOLE) {
+			all_asked = done && part.count && (size_t)value == part.piece.iov_len;
+			if (!done)
+				part_begin(&part, row, call);
+			done += value;
+			if (!part_advance(&part, row, (size_t)value) ||
+			    !call_is_cut_short(&part, row, call, (size_t)done))
+				break;
+			start = start ? clock_monotonic_ns() : 0;
+			left_error = row->number == SYS_recvmmsg;
+			if (all_asked) {
+				value = enter(part.call);
+				continue;
+			}
+		} else if (value != -1) {
+			break;
+		} else if (left_error && (errno == ERESTARTSYS || errno == EINTR) &&
+			   program_handled == restart->handled) {
+			left_error = false;
+			value = enter(part.call);
+			continue;
+		} else if (errno != EINTR) {
+			break;
+		}
+		if (!restart_next(restart, frame))
+			break;
+		err = value == -1 ? wait_sockets(row, call, start) : 0;
+		if (err) {
+			errno = (int)-err;
+			value = -1;
+			if (err != -EINTR)
+				break;
 			continue;
 		}
-		moved = move(transfer, part, (const char *)pieces[i].iov_base + skip, length - skip,
-			     flags);
-		done += (ssize_t)moved;
-		if (moved < length - skip)
-			break;
-		skip = 0;
+		value = enter(done ? part.call : call);
 	}
-	return done;
+	if (restart->is_on)
+		restart_end(restart, !done && value == -1);
+	return done ? done : value;
 }

@@ -1,95 +1,94 @@
-/* Calls that move bytes: a sample neither ends them nor cuts them short. */
+/* Calls that transfer bytes, messages or connections: a sample neither ends them nor cuts them short. */
 #ifndef PRELOAD_INTERPOSE_TRANSFER_H
 #define PRELOAD_INTERPOSE_TRANSFER_H
 
-#include <errno.h>
 #include <stdbool.h>
-#include <sys/socket.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
-#include "core/clock.h"
 #include "preload/interpose/restart.h"
 
-/* The program has given a socket a timeout. Most never do; their calls cost a load more. */
+/* A system call's number and its arguments. */
+#define TRANSFER_LONGS 7
+
+/* Makes CALL by the next definition of a function. Returns -1 and sets errno on failure. */
+typedef long transfer_enter(const long call[TRANSFER_LONGS]);
+
+/* The program has set a timeout for a socket. Most programs never do; their calls have one extra load. */
 extern bool transfer_has_timeouts;
 
-/* Where a socket may have one: the frame of the function that makes such a call now; 0: none does. */
+/* If sockets may have timeouts: the frame of the function that is in such a call now; 0: none. */
 extern __thread uintptr_t transfer_frame;
 
-/* It has let a socket linger at its end. */
+/* The program has set SO_LINGER for a socket. */
 extern bool transfer_has_linger;
 
-/* A call on FD, which OPTION's timeout may end with EXPIRED. */
-struct transfer {
-	unsigned long handled; /* of the program's handlers, when it began */
-	uint64_t start;        /* 0: no socket has a timeout */
-	int fd, option, expired;
-};
+/* Return CLOCK_MONOTONIC in nanoseconds if sockets may have timeouts; otherwise 0. */
+uint64_t transfer_start(void);
 
-static inline struct transfer transfer_begin(int fd, int option, int expired)
-{
-	bool lefts = __atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED);
+/* Continue CALL, whose first try returned VALUE and was interrupted or cut short by a sample. Makes further tries by
+ * ENTER, until all is done, or another cause ends the call. START is transfer_start() before the first try. Returns
+ * the value of the whole call, with its errno. */
+long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start, long value,
+		       transfer_enter *enter, const long call[TRANSFER_LONGS]);
 
-	return (struct transfer){ .handled = sample_begin(),
-				  .start = lefts ? clock_monotonic_ns() : 0,
-				  .fd = fd,
-				  .option = option,
-				  .expired = expired };
-}
-
-#define RECEIVING(fd) transfer_begin(fd, SO_RCVTIMEO, EAGAIN)
-#define SENDING(fd)   transfer_begin(fd, SO_SNDTIMEO, EAGAIN)
-
-/* Wait until FD is ready, or for what is left of OPTION's timeout since TRANSFER's start: the kernel
- * measures that from each call's beginning. Returns 0 when the call can be made again, else an
- * error, negative. */
-long transfer_wait(const struct transfer *transfer, int fd, int option);
-
-/* Behind a sample: CALL, until its timeout is over, for as long as only samples interrupt it. Returns
- * what the kernel does. */
-long transfer_call_again(const struct transfer *transfer, const long call[TRANSFER_LONGS]);
-
-/* The value of CALL, which is part of TRANSFER, or of the system call that follows when a sample
- * alone has ended it. */
-#define TRANSFER(transfer, call, ...)                                                              \
-	({                                                                                         \
-		const uint64_t limited_ = (transfer)->start;                                       \
-		__typeof__(call) value_;                                                           \
-		int error_;                                                                        \
-                                                                                                   \
-		if (__builtin_expect(limited_ != 0, 0))                                            \
-			transfer_frame = SAMPLE_FRAME;                                             \
-		value_ = (call);                                                                   \
-		if (__builtin_expect(limited_ != 0, 0))                                            \
-			transfer_frame = 0;                                                        \
-		if (__builtin_expect(value_ == -1, 0) && sample_interrupted_alone(SAMPLE_FRAME)) { \
-			error_ = sample_errno;                                                     \
-			value_ = (__typeof__(value_))again_value(                                  \
-				transfer_call_again(transfer,                                      \
-						    (const long[TRANSFER_LONGS]){ __VA_ARGS__ }),  \
-				error_);                                                           \
-		}                                                                                  \
-		value_;                                                                            \
+/* The value of FIRST, which makes the system call in the arguments that follow; ENTER repeats it or a part of it. */
+#define TRANSFER(first, enter, ...)                                                              \
+	({                                                                                       \
+		struct restart restart_ = restart_prepare();                                     \
+		const bool limited_ = __atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED); \
+		uint64_t start_ = 0;                                                             \
+		__typeof__(first) value_;                                                        \
+                                                                                                 \
+		if (__builtin_expect(limited_, 0)) {                                             \
+			start_ = transfer_start();                                               \
+			transfer_frame = SAMPLE_FRAME;                                           \
+		}                                                                                \
+		value_ = (first);                                                                \
+		if (__builtin_expect(limited_, 0))                                               \
+			transfer_frame = 0;                                                      \
+		if (__builtin_expect(sample_is_noted(restart_.notes, SAMPLE_FRAME), 0))          \
+			value_ = (__typeof__(value_))transfer_continue(                          \
+				&restart_, SAMPLE_FRAME, start_, (long)value_, enter,            \
+				(const long[TRANSFER_LONGS]){ __VA_ARGS__ });                    \
+		value_;                                                                          \
 	})
 
-/* True after a call that moved DONE bytes, when a sample may be why it moved no more. In the
- * function that made the call. */
-#define CUT_SHORT(done) __builtin_expect((done) > 0 && sample_ended_it(SAMPLE_FRAME), 0)
+/* Define the interposer NAME of system call NUMBER, and the function that repeats it. FIRST has its arguments by
+ * PARAMETERS, AGAIN by the members of `call`. */
+#define TRANSFER_CALL(result, name, number, parameters, first, again, ...)            \
+	static long enter_##name(const long *call)                                    \
+	{                                                                             \
+		return REAL(name) again;                                              \
+	}                                                                             \
+                                                                                      \
+	EXPORT result name parameters                                                 \
+	{                                                                             \
+		return TRANSFER(REAL(name) first, enter_##name, number, __VA_ARGS__); \
+	}
 
-/* The system call that moves LENGTH bytes of DATA, or a part of them, in CALL. */
-typedef void transfer_part(long call[TRANSFER_LONGS], int fd, const void *data, size_t length,
-			   long flags);
+/* These also have a second name, for 64-bit offsets. */
+#define TRANSFER_AT(name, number, pointer)                                                        \
+	TRANSFER_CALL(ssize_t, name, number, (int fd, pointer data, size_t length, off_t offset), \
+		      (fd, data, length, offset),                                                 \
+		      ((int)call[1], (pointer)call[2], (size_t)call[3], call[4]), fd, (long)data, \
+		      (long)length, offset)
 
-/* After DONE of LENGTH bytes of DATA: move the others too, for as long as only samples keep PART
- * from it. Returns the sum. errno is preserved: what has moved so far was no failure. */
-ssize_t transfer_rest(const struct transfer *transfer, transfer_part *part, const void *data,
-		      size_t length, ssize_t done, long flags);
-ssize_t transfer_rest_of_vector(const struct transfer *transfer, transfer_part *part,
-				const struct iovec *pieces, size_t count, ssize_t done, long flags);
+#define TRANSFER_VECTOR(name, number)                                                           \
+	TRANSFER_CALL(ssize_t, name, number,                                                    \
+		      (int fd, const struct iovec *parts, int count, off_t offset),             \
+		      (fd, parts, count, offset),                                               \
+		      ((int)call[1], (const struct iovec *)call[2], (int)call[3], call[4]), fd, \
+		      (long)parts, count, offset)
 
-/* A part of a transfer: what the kernel returns to CALL, made again for as long as samples alone end
- * it before it has moved a byte. */
-long transfer_call(const struct transfer *transfer, const long call[TRANSFER_LONGS]);
+/* (In the system call, the flags are two arguments after the offset, which has a high half.) */
+#define TRANSFER_VECTOR2(name, number)                                                         \
+	TRANSFER_CALL(ssize_t, name, number,                                                   \
+		      (int fd, const struct iovec *parts, int count, off_t offset, int flags), \
+		      (fd, parts, count, offset, flags),                                       \
+		      ((int)call[1], (const struct iovec *)call[2], (int)call[3], call[4],     \
+		       (int)call[6]),                                                          \
+		      fd, (long)parts, count, offset, 0, flags)
 
 #endif

@@ -1,81 +1,70 @@
-/* How long a call that is made again still has to wait. Times are in nanoseconds of
- * CLOCK_MONOTONIC, by which the kernel measures timeouts. */
+/* Remaining time of a restarted call.
+ *
+ * A relative wait is measured by the clock of the function that waits. If another preload after this one changes the
+ * program's time (libfaketime), its clock and its waits agree. */
 #ifndef PRELOAD_INTERPOSE_WAIT_H
 #define PRELOAD_INTERPOSE_WAIT_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
-#include "core/clock.h"
+/* Return the nanoseconds of CLOCK by the next definition of clock_gettime(3). Preserves errno. */
+int64_t wait_clock_ns(clockid_t clock);
 
-/* NS from now, or 0 where there is nothing to measure: no wait, or one that is too long. */
-static inline uint64_t wait_end_ns(uint64_t ns)
+/* Return the start of a wait by CLOCK_MONOTONIC, which the kernel uses for timeouts; 0 without a limit. */
+static inline int64_t wait_start(bool limited)
 {
-	return ns && ns < INT64_MAX ? clock_monotonic_ns() + ns : 0;
+	return limited ? wait_clock_ns(CLOCK_MONOTONIC) : 0;
 }
 
-/* From now to END, not less than 0. */
-static inline uint64_t wait_left_ns(uint64_t end)
+/* Set LEFT to the remaining time of TIMEOUT, which is valid, after NS nanoseconds; at least 0. */
+static inline const struct timespec *wait_left_after(int64_t ns, const struct timespec *timeout,
+						     struct timespec *left)
 {
-	uint64_t now = clock_monotonic_ns();
-
-	return end > now ? end - now : 0;
+	left->tv_sec = timeout->tv_sec - (time_t)(ns / 1000000000);
+	left->tv_nsec = timeout->tv_nsec - (long)(ns % 1000000000);
+	if (left->tv_nsec < 0) {
+		left->tv_nsec += 1000000000;
+		left->tv_sec--;
+	}
+	if (left->tv_sec < 0)
+		*left = (struct timespec){ 0 };
+	return left;
 }
 
-/* The end of a wait of TIMEOUT from now on; 0 when that is NULL, zero, invalid or beyond
- * centuries: it is then given again as it is. */
-static inline uint64_t wait_start(const struct timespec *timeout)
-{
-	if (!timeout || timeout->tv_sec < 0 || timeout->tv_sec > INT64_MAX / 2000000000 ||
-	    timeout->tv_nsec < 0 || timeout->tv_nsec > 999999999)
-		return 0;
-	return wait_end_ns((uint64_t)timeout->tv_sec * 1000000000 + (uint64_t)timeout->tv_nsec);
-}
-
-/* What is left until END of TIMEOUT, in LEFT. */
-static inline const struct timespec *wait_left(uint64_t end, const struct timespec *timeout,
+/* The same since START; TIMEOUT itself when START is 0. */
+static inline const struct timespec *wait_left(int64_t start, const struct timespec *timeout,
 					       struct timespec *left)
 {
-	uint64_t ns;
+	return start ? wait_left_after(wait_start(true) - start, timeout, left) : timeout;
+}
 
-	if (!end)
+/* The same for select(2). */
+static inline struct timeval *wait_left_val(int64_t start, struct timeval *timeout,
+					    struct timeval *left)
+{
+	struct timespec spec;
+
+	if (!start)
 		return timeout;
-	ns = wait_left_ns(end);
-	left->tv_sec = (time_t)(ns / 1000000000);
-	left->tv_nsec = (long)(ns % 1000000000);
+	spec = (struct timespec){ timeout->tv_sec, timeout->tv_usec * 1000 };
+	wait_left(start, &spec, &spec);
+	*left = (struct timeval){ spec.tv_sec, (spec.tv_nsec + 999) / 1000 };
+	if (left->tv_usec == 1000000)
+		*left = (struct timeval){ spec.tv_sec + 1, 0 };
 	return left;
 }
 
-/* The same in LEFT always, for the kernel to write to; NULL for no end. */
-static inline struct timespec *wait_left_in(uint64_t end, const struct timespec *timeout,
-					    struct timespec *left)
+/* The same for milliseconds, rounded up, so that no wait ends early. */
+static inline int wait_left_ms(int64_t start, int ms)
 {
-	timeout = wait_left(end, timeout, left);
-	if (timeout && timeout != left)
-		*left = *timeout;
-	return timeout ? left : NULL;
-}
+	int64_t left = start ? ms * 1000000LL - (wait_start(true) - start) : 0;
 
-/* The same for milliseconds: rounded up, so that no wait ends early. */
-static inline uint64_t wait_end_ms(int ms)
-{
-	return ms > 0 ? wait_end_ns((uint64_t)ms * 1000000) : 0;
-}
-
-static inline int wait_left_ms(uint64_t end, int ms)
-{
-	return end ? (int)((wait_left_ns(end) + 999999) / 1000000) : ms;
-}
-
-/* Of milliseconds, for calls that take nanoseconds. */
-static inline struct timespec *wait_left_of_ms(uint64_t end, int ms, struct timespec *left)
-{
-	if (ms < 0)
-		return NULL;
-	*left = (struct timespec){ 0 };
-	wait_left(end, left, left);
-	return left;
+	if (!start)
+		return ms;
+	return left > 0 ? (int)((left + 999999) / 1000000) : 0;
 }
 
 #endif

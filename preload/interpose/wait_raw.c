@@ -1,4 +1,4 @@
-/* Calls that wait, made by syscall(2), and by libaio. */
+/* Calls that wait or transfer bytes, made by syscall(2) and by libaio. */
 #include "preload/interpose/wait_raw.h"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@
 
 #define NUMBER(word, number) ((number) / 64 == (word) ? UINT64_C(1) << ((number) % 64) : 0)
 
-/* Not on every processor. */
+/* Some processors lack these. */
 #ifdef SYS_poll
 #define OLD_NUMBERS(word)                                                                   \
 	(NUMBER(word, SYS_poll) | NUMBER(word, SYS_select) | NUMBER(word, SYS_epoll_wait) | \
@@ -32,38 +32,43 @@
 #define OLD_NUMBERS(word) 0
 #endif
 
-#define NUMBERS(word)                                                            \
-	(OLD_NUMBERS(word) | NUMBER(word, SYS_futex) | NUMBER(word, SYS_ppoll) | \
-	 NUMBER(word, SYS_pselect6) | NUMBER(word, SYS_epoll_pwait) |            \
-	 NUMBER(word, SYS_epoll_pwait2) | NUMBER(word, SYS_nanosleep) |          \
-	 NUMBER(word, SYS_clock_nanosleep) | NUMBER(word, SYS_rt_sigtimedwait) | \
-	 NUMBER(word, SYS_rt_sigsuspend) | NUMBER(word, SYS_io_getevents) |      \
-	 NUMBER(word, SYS_io_pgetevents) | NUMBER(word, SYS_semop) |             \
+#define TRANSFER_NUMBERS(word)                                                                 \
+	(NUMBER(word, SYS_read) | NUMBER(word, SYS_readv) | NUMBER(word, SYS_pread64) |        \
+	 NUMBER(word, SYS_preadv) | NUMBER(word, SYS_preadv2) | NUMBER(word, SYS_recvfrom) |   \
+	 NUMBER(word, SYS_recvmsg) | NUMBER(word, SYS_recvmmsg) | NUMBER(word, SYS_accept) |   \
+	 NUMBER(word, SYS_accept4) | NUMBER(word, SYS_write) | NUMBER(word, SYS_writev) |      \
+	 NUMBER(word, SYS_pwrite64) | NUMBER(word, SYS_pwritev) | NUMBER(word, SYS_pwritev2) | \
+	 NUMBER(word, SYS_sendto) | NUMBER(word, SYS_sendmsg) | NUMBER(word, SYS_sendmmsg) |   \
+	 NUMBER(word, SYS_connect) | NUMBER(word, SYS_sendfile) |                              \
+	 NUMBER(word, SYS_copy_file_range) | NUMBER(word, SYS_splice) |                        \
+	 NUMBER(word, SYS_getrandom) | NUMBER(word, SYS_ioctl))
+
+#define NUMBERS(word)                                                                           \
+	(OLD_NUMBERS(word) | TRANSFER_NUMBERS(word) | NUMBER(word, SYS_futex) |                 \
+	 NUMBER(word, SYS_ppoll) | NUMBER(word, SYS_pselect6) | NUMBER(word, SYS_epoll_pwait) | \
+	 NUMBER(word, SYS_epoll_pwait2) | NUMBER(word, SYS_nanosleep) |                         \
+	 NUMBER(word, SYS_clock_nanosleep) | NUMBER(word, SYS_rt_sigtimedwait) |                \
+	 NUMBER(word, SYS_rt_sigsuspend) | NUMBER(word, SYS_io_getevents) |                     \
+	 NUMBER(word, SYS_io_pgetevents) | NUMBER(word, SYS_semop) |                            \
 	 NUMBER(word, SYS_semtimedop) | NUMBER(word, SYS_msgrcv) | NUMBER(word, SYS_msgsnd))
 
 const uint64_t wait_raw_numbers[] = { NUMBERS(0), NUMBERS(1), NUMBERS(2), NUMBERS(3),
 				      NUMBERS(4), NUMBERS(5), NUMBERS(6), NUMBERS(7) };
 
-/* For how long a call waits at most. */
+/* Maximum wait of a call. */
 struct limit {
 	enum {
-		NONE, /* for ever, or until a time */
+		NONE, /* without a limit, or until a time */
 		MILLISECONDS,
 		TIMESPEC,
-		TIMESPEC_REST, /* over which the kernel writes what is left when it is interrupted */
-		TIMESPEC_LEFT, /* and when it is not, too */
+		TIMESPEC_LEFT, /* the kernel writes the remaining time to it */
 		TIMEVAL_LEFT
 	} kind;
-	int at;          /* its place in the call */
-	clockid_t clock; /* that measures it */
+	int at;          /* position in the call */
+	clockid_t clock; /* clock that measures it */
 };
 
-static struct limit limit_of_sleep(const long *call, int at, clockid_t clock)
-{
-	return (struct limit){ call[at] == call[at + 1] ? TIMESPEC_REST : TIMESPEC, at, clock };
-}
-
-static struct limit limit_of(const long *call)
+static struct limit limit_find(const long *call)
 {
 	switch (call[0]) {
 #ifdef SYS_poll
@@ -93,12 +98,12 @@ static struct limit limit_of(const long *call)
 			return (struct limit){ TIMESPEC, 4, CLOCK_MONOTONIC };
 		break;
 	case SYS_nanosleep:
-		return limit_of_sleep(call, 1, CLOCK_MONOTONIC);
+		return (struct limit){ TIMESPEC, 1, CLOCK_MONOTONIC };
 	case SYS_clock_nanosleep:
 		if (!(call[2] & TIMER_ABSTIME))
-			return limit_of_sleep(call, 3,
-					      call[1] == CLOCK_REALTIME ? CLOCK_MONOTONIC
-									: (clockid_t)call[1]);
+			return (struct limit){ TIMESPEC, 3,
+					       call[1] == CLOCK_REALTIME ? CLOCK_MONOTONIC
+									 : (clockid_t)call[1] };
 		break;
 	}
 	return (struct limit){ NONE, 0, CLOCK_MONOTONIC };
@@ -112,17 +117,16 @@ static int64_t clock_now_ns(clockid_t clock)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Centuries are as good as for ever. */
+/* Longer limits are shortened to 30 years. */
 #define MOST_S 1000000000
 
-static int64_t ns_of(int64_t seconds, int64_t ns)
+static int64_t time_ns(int64_t seconds, int64_t ns)
 {
 	return (seconds < MOST_S ? seconds : MOST_S) * 1000000000 + ns;
 }
 
-/* LIMIT's time, in nanoseconds, of a call that has waited, so that it is there and valid; -1 for
- * none. */
-static int64_t time_of(const struct limit *limit, const long *call)
+/* Return LIMIT in nanoseconds; -1 without one. CALL has waited, so its pointers are valid. */
+static int64_t limit_ns(const struct limit *limit, const long *call)
 {
 	const struct timespec *spec = (const struct timespec *)call[limit->at];
 	const struct timeval *val = (const struct timeval *)call[limit->at];
@@ -131,18 +135,17 @@ static int64_t time_of(const struct limit *limit, const long *call)
 	case MILLISECONDS:
 		return (int)call[limit->at] < 0 ? -1 : (int)call[limit->at] * 1000000LL;
 	case TIMESPEC:
-	case TIMESPEC_REST:
 	case TIMESPEC_LEFT:
-		return spec ? ns_of(spec->tv_sec, spec->tv_nsec) : -1;
+		return spec ? time_ns(spec->tv_sec, spec->tv_nsec) : -1;
 	case TIMEVAL_LEFT:
-		return val ? ns_of(val->tv_sec, val->tv_usec * 1000) : -1;
+		return val ? time_ns(val->tv_sec, val->tv_usec * 1000) : -1;
 	case NONE:
 		break;
 	}
 	return -1;
 }
 
-/* Where nothing can be written the kernel leaves the time as it was, and says nothing. */
+/* True if the time at PLACE can be written: otherwise the kernel leaves it unchanged, without an error. */
 static bool time_can_be_written(long place)
 {
 	struct iovec same = { (void *)place, sizeof(struct timespec) };
@@ -156,7 +159,7 @@ static bool time_can_be_written(long place)
 	return n == sizeof(copy) || n == -EPERM || n == -ENOSYS;
 }
 
-/* What is left of it, for the call made again. */
+/* Remaining time for the restarted call. */
 union left {
 	struct timespec spec;
 	struct timeval val;
@@ -177,30 +180,59 @@ static void limit_put(const struct limit *limit, long *call, union left *left, i
 	call[limit->at] = (long)left;
 }
 
-/* The call FIRST has been interrupted by a sample alone; it began at START. */
-static COLD long wait_again(unsigned long handled, const long *first, const struct limit *limit,
-			    int64_t start)
+static long enter_syscall(const long *call)
 {
-	int64_t time = time_of(limit, first);
-	bool told =
-		time >= 0 && limit->kind >= TIMESPEC_REST && time_can_be_written(first[limit->at]);
-	long call[TRANSFER_LONGS], result;
+	return REAL(syscall)(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
+}
+
+/* A wait by ENTER, which returns -1 and sets errno. START is when it began. */
+struct wait {
+	struct restart restart;
+	struct limit limit;
+	int64_t start;
+	transfer_enter *enter;
+};
+
+static struct wait wait_begin(const long *call, transfer_enter *enter)
+{
+	struct limit limit = limit_find(call);
+
+	return (struct wait){ .restart = restart_prepare(),
+			      .limit = limit,
+			      .start = limit.kind && call[limit.at] ? clock_now_ns(limit.clock) : 0,
+			      .enter = enter };
+}
+
+/* The first try was interrupted, by a sample or by another signal. Returns the result of the whole call. */
+static COLD long wait_again(struct wait *wait, const long *first, uintptr_t frame)
+{
+	const struct limit *limit = &wait->limit;
+	long call[TRANSFER_LONGS], result = -1;
+	bool writes_rest = false;
 	union left left;
+	int64_t time = -1;
 
 	memcpy(call, first, sizeof(call));
-	if (told)
-		start = clock_now_ns(limit->clock);
-	do {
+	while (result == -1 && errno == EINTR && restart_next(&wait->restart, frame)) {
+		if (call[limit->at] == first[limit->at] && limit->kind) {
+			time = limit_ns(limit, first);
+			writes_rest = time >= 0 && limit->kind >= TIMESPEC_LEFT &&
+				      time_can_be_written(first[limit->at]);
+			wait->start = writes_rest ? clock_now_ns(limit->clock) : wait->start;
+		}
 		if (time >= 0)
-			limit_put(limit, call, &left, start + time - clock_now_ns(limit->clock));
-		result = again_call(handled, call, false);
-	} while (result == AGAIN_SAMPLED);
-	if (told && limit->kind >= TIMESPEC_LEFT)
+			limit_put(limit, call, &left,
+				  wait->start + time - clock_now_ns(limit->clock));
+		result = wait->enter(call);
+	}
+	if (wait->restart.is_on)
+		restart_end(&wait->restart, result == -1);
+	if (writes_rest)
 		memcpy((void *)first[limit->at], &left, sizeof(left));
 	return result;
 }
 
-/* CALL, in STRIPPED where it waits for signals that take samples: those are nothing to wait for. */
+/* Return CALL. If it waits for sampling signals, return a copy in STRIPPED without them, with the signals in SET. */
 static const long *call_strip(const long *call, long *stripped, uint64_t *set)
 {
 	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
@@ -214,22 +246,51 @@ static const long *call_strip(const long *call, long *stripped, uint64_t *set)
 	return stripped;
 }
 
-static long wait_first(const long *given)
+/* Return the position of the argument to which a relative sleep writes the remaining time; 0: none. */
+static int rest_position(const long *call)
 {
-	unsigned long handled = sample_begin();
-	long stripped[TRANSFER_LONGS];
+	if (call[0] == SYS_nanosleep && call[2])
+		return 2;
+	return call[0] == SYS_clock_nanosleep && !(call[2] & TIMER_ABSTIME) && call[4] ? 4 : 0;
+}
+
+/* Only the program's signals may change the remaining time: see wait_time.c. */
+static long wait_with_rest(struct wait *wait, const long *call, int at)
+{
+	long own_call[TRANSFER_LONGS], result;
+	struct timespec own;
+
+	memcpy(own_call, call, sizeof(own_call));
+	own_call[at] = (long)&own;
+	result = enter_syscall(own_call);
+	if (result == -1 && errno == EINTR)
+		result = wait_again(wait, own_call, SAMPLE_FRAME);
+	if (result != -1 || errno != EINTR)
+		return result;
+	if (!time_can_be_written(call[at]))
+		errno = EFAULT;
+	else
+		memcpy((void *)call[at], &own, sizeof(own));
+	return -1;
+}
+
+static long wait_call(const long *given)
+{
+	long stripped[TRANSFER_LONGS], result;
 	uint64_t set;
 	const long *call = call_strip(given, stripped, &set);
-	struct limit limit = limit_of(call);
-	int64_t start = limit.kind && call[limit.at] ? clock_now_ns(limit.clock) : 0;
-	long result = kernel_call6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
+	struct wait wait = wait_begin(call, enter_syscall);
+	int rest = rest_position(call);
 
-	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
-		result = wait_again(handled, call, &limit, start);
+	if (rest)
+		return wait_with_rest(&wait, call, rest);
+	result = enter_syscall(call);
+	if (__builtin_expect(result == -1, 0) && errno == EINTR)
+		result = wait_again(&wait, call, SAMPLE_FRAME);
 	return result;
 }
 
-/* Most futex calls wait for nothing. */
+/* Most futex calls do not wait. */
 static bool is_wait(const long *call)
 {
 	long operation = call[2] & FUTEX_CMD_MASK;
@@ -237,15 +298,26 @@ static bool is_wait(const long *call)
 	return call[0] != SYS_futex || operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
 }
 
-long wait_raw(const long call[TRANSFER_LONGS])
+static bool is_transfer(long number)
 {
-	if (is_wait(call))
-		return wait_first(call);
-	return kernel_call6(call[0], call[1], call[2], call[3], call[4], call[5], call[6]);
+	static const uint64_t numbers[] = { TRANSFER_NUMBERS(0), TRANSFER_NUMBERS(1),
+					    TRANSFER_NUMBERS(2), TRANSFER_NUMBERS(3),
+					    TRANSFER_NUMBERS(4), TRANSFER_NUMBERS(5),
+					    TRANSFER_NUMBERS(6), TRANSFER_NUMBERS(7) };
+
+	return numbers[number / 64] >> (number % 64) & 1;
 }
 
-/* libaio's functions return errors, and make their system calls themselves. Where the library is not
- * in sight of ours, as that of a plugin, the system call stands for it. */
+long wait_raw(const long call[TRANSFER_LONGS])
+{
+	if (is_transfer(call[0]))
+		return TRANSFER(enter_syscall(call), enter_syscall, call[0], call[1], call[2],
+				call[3], call[4], call[5], call[6]);
+	return is_wait(call) ? wait_call(call) : enter_syscall(call);
+}
+
+/* libaio's functions return errors, and make their system calls themselves. If the next definition is not visible
+ * from here, such as a plugin's, this makes the system call. */
 typedef int get_events(void *context, long least, long most, void *events,
 		       struct timespec *timeout);
 typedef int pget_events(void *context, long least, long most, void *events,
@@ -261,57 +333,81 @@ static void *function_find(const char *name, void **found)
 	if (!function) {
 		function = loaded_symbol_next(name).address;
 		if (!function)
-			function = MAP_FAILED; /* not there, for good */
+			function = MAP_FAILED; /* permanently: not found */
 		__atomic_store_n(found, function, __ATOMIC_RELEASE);
 	}
 	return function == MAP_FAILED ? NULL : function;
 }
 
+static void *get_found, *pget_found;
+
+/* Return RESULT by the C library's convention. */
+static long result_to_errno(int result)
+{
+	if (result >= 0)
+		return result;
+	errno = -result;
+	return -1;
+}
+
+static long enter_getevents(const long *call)
+{
+	get_events *next = (get_events *)function_find("io_getevents", &get_found);
+
+	return next ? result_to_errno(next((void *)call[1], call[2], call[3], (void *)call[4],
+					   (struct timespec *)call[5]))
+		    : enter_syscall(call);
+}
+
+/* Without the C library's function the mask is passed with its size. */
+struct mask_argument {
+	sigset_t *mask;
+	size_t size;
+};
+
+static long enter_pgetevents(const long *call)
+{
+	pget_events *next = (pget_events *)function_find("io_pgetevents", &pget_found);
+	const struct mask_argument *argument = (const struct mask_argument *)call[6];
+
+	return next ? result_to_errno(next((void *)call[1], call[2], call[3], (void *)call[4],
+					   (struct timespec *)call[5], argument->mask))
+		    : enter_syscall(call);
+}
+
+/* Preserves errno. */
+static inline __attribute__((always_inline)) int events_get(const long *call, transfer_enter *enter)
+{
+	struct wait wait = wait_begin(call, enter);
+	int saved = errno;
+	long result = enter(call);
+
+	if (__builtin_expect(result == -1, 0) && errno == EINTR)
+		result = wait_again(&wait, call, SAMPLE_FRAME);
+	if (result == -1)
+		result = -errno;
+	errno = saved;
+	return (int)result;
+}
+
 EXPORT int io_getevents(void *context, long least, long most, void *events,
 			struct timespec *timeout)
 {
-	static void *found;
-	get_events *real_one = (get_events *)function_find("io_getevents", &found);
-	const long call[TRANSFER_LONGS] = { SYS_io_getevents, (long)context, least, most,
-					    (long)events,     (long)timeout };
-	struct limit limit = limit_of(call);
-	unsigned long handled = sample_begin();
-	int64_t start;
-	int result;
-
-	if (!real_one)
-		return (int)wait_raw(call);
-	start = timeout ? clock_now_ns(limit.clock) : 0;
-	result = real_one(context, least, most, events, timeout);
-	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
-		result = (int)wait_again(handled, call, &limit, start);
-	return result;
+	return events_get((const long[TRANSFER_LONGS]){ SYS_io_getevents, (long)context, least,
+							most, (long)events, (long)timeout },
+			  enter_getevents);
 }
 
 EXPORT int io_pgetevents(void *context, long least, long most, void *events,
 			 struct timespec *timeout, sigset_t *mask)
 {
-	static void *found;
-	pget_events *real_one = (pget_events *)function_find("io_pgetevents", &found);
-	struct {
-		const sigset_t *mask;
-		size_t size;
-	} argument = { .size = sizeof(uint64_t) };
-	const long call[TRANSFER_LONGS] = { SYS_io_pgetevents, (long)context, least,          most,
-					    (long)events,      (long)timeout, (long)&argument };
-	struct limit limit = limit_of(call);
-	unsigned long handled = sample_begin();
-	sigset_t copy, *stripped;
-	int64_t start;
-	int result;
+	struct mask_argument argument = { .mask = mask, .size = sizeof(uint64_t) };
+	sigset_t copy;
 
-	argument.mask = mask_strip(mask, &copy);
-	stripped = argument.mask == mask ? mask : &copy;
-	if (!real_one)
-		return (int)wait_raw(call);
-	start = timeout ? clock_now_ns(limit.clock) : 0;
-	result = real_one(context, least, most, events, timeout, stripped);
-	if (__builtin_expect(result == -EINTR, 0) && sample_ended_it(SAMPLE_FRAME))
-		result = (int)wait_again(handled, call, &limit, start);
-	return result;
+	if (mask_strip(mask, &copy) == &copy)
+		argument.mask = &copy;
+	return events_get((const long[TRANSFER_LONGS]){ SYS_io_pgetevents, (long)context, least,
+							most, (long)events, (long)timeout,
+							(long)&argument },
+			  enter_pgetevents);
 }

@@ -1,13 +1,14 @@
-/* Calls that wait, made by syscall(2): a sample ends them no more than those of the C library. */
+/* Calls that wait or transfer bytes, made by syscall(2). As with the C library's functions, a sample does not end
+ * them. */
 #ifndef PRELOAD_INTERPOSE_WAIT_RAW_H
 #define PRELOAD_INTERPOSE_WAIT_RAW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload/interpose/restart.h"
+#include "preload/interpose/transfer.h"
 
-/* Those that a sample ends, in words of 64 numbers: a look there is all that other calls cost. */
+/* A bit for each of these system calls, so that other calls only cost one load. */
 #define WAIT_RAW_NUMBERS 512
 extern const uint64_t wait_raw_numbers[WAIT_RAW_NUMBERS / 64];
 
@@ -17,7 +18,7 @@ static inline bool wait_raw_includes(long number)
 	       wait_raw_numbers[number / 64] >> (number % 64) & 1;
 }
 
-/* Make such a CALL. Returns what the kernel does. */
+/* Make CALL, one of these, as syscall(2) does. */
 long wait_raw(const long call[TRANSFER_LONGS]);
 
 #endif

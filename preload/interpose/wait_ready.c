@@ -1,15 +1,16 @@
-/* Interposes the calls that wait until a descriptor is ready: a sample does not end them, and they part the turns
- * of an event loop from each other. */
+/* Interposes the calls that wait until a descriptor is ready: a sample does not end them, and they separate the
+ * iterations of an event loop. */
 #include <sys/epoll.h>
 
 #include "engine/reading/memory_reader.h"
 #include "engine/sample/loop_iterations.h"
-#include "preload/interpose/restart.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/restart.h"
 #include "preload/interpose/wait.h"
 
-/* CALL, which waits at EPOLL (-1: at descriptors by themselves), between two turns; where it GOES_ON, in one. */
+/* The value of CALL, which waits at EPOLL (-1: without epoll) between two iterations. If it GOES_ON, it is within
+ * one. */
 #define BETWEEN_LOOP_ITERATIONS(goes_on, epoll, call)          \
 	({                                                     \
 		const bool inside_ = (goes_on);                \
@@ -23,7 +24,7 @@
 		ready_;                                        \
 	})
 
-/* The first of one; FDS may lead nowhere. */
+/* Return the first descriptor of FDS, which may be invalid memory. */
 static COLD int fds_first(const struct pollfd *fds)
 {
 	struct pollfd first;
@@ -33,71 +34,65 @@ static COLD int fds_first(const struct pollfd *fds)
 
 static inline bool poll_continues_iteration(const struct pollfd *fds, nfds_t count)
 {
-	const struct turn *turn = loop_iteration_own;
+	const struct loop_iteration *iteration = loop_iteration_own;
 
 	return loop_iteration_continues(
-		count, count == 1 && turn && turn->epoll >= 0 ? fds_first(fds) : -1);
+		count, count == 1 && iteration && iteration->epoll >= 0 ? fds_first(fds) : -1);
 }
 
-/* poll(2) is not on every processor. */
-#define POLL_AGAIN(call)                                    \
-	CALL_AGAIN(call, SYS_ppoll, (long)fds, (long)count, \
-		   (long)wait_left_of_ms(end, timeout, &left), (long)NULL, sizeof(uint64_t))
+static inline bool timeout_is_set(const struct timespec *timeout)
+{
+	return timeout && (timeout->tv_sec || timeout->tv_nsec);
+}
+
+#define POLL(name, ...)                                                               \
+	({                                                                            \
+		int64_t start_ = wait_start(timeout > 0);                             \
+                                                                                      \
+		BETWEEN_LOOP_ITERATIONS(                                              \
+			poll_continues_iteration(fds, count), -1,                     \
+			RESTART(REAL(name)(fds, count, timeout, ##__VA_ARGS__),       \
+				REAL(name)(fds, count, wait_left_ms(start_, timeout), \
+					   ##__VA_ARGS__)));                          \
+	})
 
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-	uint64_t end = wait_end_ms(timeout);
-	struct timespec left;
-
-	return BETWEEN_LOOP_ITERATIONS(poll_continues_iteration(fds, count), -1,
-				       POLL_AGAIN(REAL(poll)(fds, count, timeout)));
+	return POLL(poll);
 }
 
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size)
 {
-	uint64_t end = wait_end_ms(timeout);
-	struct timespec left;
-
-	return BETWEEN_LOOP_ITERATIONS(poll_continues_iteration(fds, count), -1,
-				       POLL_AGAIN(REAL(__poll_chk)(fds, count, timeout, size)));
+	return POLL(__poll_chk, size);
 }
 
-#define PPOLL_AGAIN(call)                                   \
-	CALL_AGAIN(call, SYS_ppoll, (long)fds, (long)count, \
-		   (long)wait_left_in(end, timeout, &left), (long)mask, sizeof(uint64_t))
+#define PPOLL(name, ...)                                                                         \
+	({                                                                                       \
+		int64_t start_ = wait_start(timeout_is_set(timeout));                            \
+		struct timespec left_;                                                           \
+		sigset_t copy_;                                                                  \
+                                                                                                 \
+		mask = mask_strip(mask, &copy_);                                                 \
+		BETWEEN_LOOP_ITERATIONS(                                                         \
+			poll_continues_iteration(fds, count), -1,                                \
+			RESTART(REAL(name)(fds, count, timeout, mask, ##__VA_ARGS__),            \
+				REAL(name)(fds, count, wait_left(start_, timeout, &left_), mask, \
+					   ##__VA_ARGS__)));                                     \
+	})
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		 const sigset_t *mask)
 {
-	uint64_t end = wait_start(timeout);
-	struct timespec left;
-	sigset_t copy;
-
-	mask = mask_strip(mask, &copy);
-	return BETWEEN_LOOP_ITERATIONS(poll_continues_iteration(fds, count), -1,
-				       PPOLL_AGAIN(REAL(ppoll)(fds, count, timeout, mask)));
+	return PPOLL(ppoll);
 }
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		       const sigset_t *mask, size_t size)
 {
-	uint64_t end = wait_start(timeout);
-	struct timespec left;
-	sigset_t copy;
-
-	mask = mask_strip(mask, &copy);
-	return BETWEEN_LOOP_ITERATIONS(
-		poll_continues_iteration(fds, count), -1,
-		PPOLL_AGAIN(REAL(__ppoll_chk)(fds, count, timeout, mask, size)));
+	return PPOLL(__ppoll_chk, size);
 }
 
-/* What pselect6(2) takes for its mask. */
-struct mask_argument {
-	const sigset_t *mask;
-	size_t size;
-};
-
-/* How many descriptors select(2) waits for, where one alone matters: 2 stands for more. ONE is the last. */
+/* Return the number of descriptors that select(2) waits for: 0, 1, or 2 for more. Sets *ONE to the last one. */
 static COLD size_t count_sets(int count, fd_set *const sets[3], int *one)
 {
 	uint64_t all[FD_SETSIZE / 64] = { 0 }, words[FD_SETSIZE / 64];
@@ -121,51 +116,30 @@ static COLD size_t count_sets(int count, fd_set *const sets[3], int *one)
 
 static inline bool select_continues_iteration(int count, fd_set *const sets[3])
 {
-	const struct turn *turn = loop_iteration_own;
+	const struct loop_iteration *iteration = loop_iteration_own;
 	int one = -1;
 
 	if (count <= 0 || (!sets[0] && !sets[1] && !sets[2]))
 		return true;
-	return turn && turn->epoll >= 0 &&
+	return iteration && iteration->epoll >= 0 &&
 	       loop_iteration_continues(count_sets(count, sets, &one), one);
 }
 
-/* A failed call leaves the sets alone. The kernel writes the time that is left, and the program may
- * use it. */
-static COLD int select_again(unsigned long handled, int count, fd_set *sets[3],
-			     struct timeval *timeout, uint64_t end)
-{
-	struct timespec given = { 0 }, left;
-	int result;
-
-	if (timeout)
-		given = (struct timespec){ timeout->tv_sec, timeout->tv_usec * 1000 };
-	result = (int)AGAIN_VALUE(
-		handled, SYS_pselect6, count, (long)sets[0], (long)sets[1], (long)sets[2],
-		(long)wait_left_in(end, timeout ? &given : NULL, &left), (long)NULL);
-	if (timeout) {
-		timeout->tv_sec = left.tv_sec;
-		timeout->tv_usec = left.tv_nsec / 1000;
-	}
-	return result;
-}
-
+/* A failed call does not change the sets. glibc writes the remaining time to TIMEOUT, and the program may use it. */
 static inline __attribute__((always_inline)) int select_now(int count, fd_set *readable,
 							    fd_set *writable, fd_set *exceptional,
 							    struct timeval *timeout)
 {
-	unsigned long handled = sample_begin();
-	uint64_t end = 0;
-	int result;
+	struct timeval given = timeout ? *timeout : (struct timeval){ 0 }, left = { .tv_sec = -1 };
+	int64_t start = wait_start(given.tv_sec || given.tv_usec);
+	int result = RESTART(REAL(select)(count, readable, writable, exceptional, timeout),
+			     REAL(select)(count, readable, writable, exceptional,
+					  start ? wait_left_val(start, &given, &left) : timeout));
 
-	if (timeout && timeout->tv_sec >= 0 && timeout->tv_sec < INT32_MAX)
-		end = wait_end_ns((uint64_t)timeout->tv_sec * 1000000000 +
-				  (uint64_t)timeout->tv_usec * 1000);
-	result = REAL(select)(count, readable, writable, exceptional, timeout);
-	if (__builtin_expect(result != -1, 1) || !sample_interrupted_alone(SAMPLE_FRAME))
-		return result;
-	return select_again(handled, count, (fd_set *[]){ readable, writable, exceptional },
-			    timeout, end);
+	if (__builtin_expect(left.tv_sec >= 0, 0) &&
+	    (timeout->tv_sec != given.tv_sec || timeout->tv_usec != given.tv_usec))
+		*timeout = left;
+	return result;
 }
 
 EXPORT int select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional,
@@ -179,60 +153,53 @@ EXPORT int select(int count, fd_set *readable, fd_set *writable, fd_set *excepti
 EXPORT int pselect(int count, fd_set *readable, fd_set *writable, fd_set *exceptional,
 		   const struct timespec *timeout, const sigset_t *mask)
 {
-	struct mask_argument argument = { .size = sizeof(uint64_t) };
-	uint64_t end = wait_start(timeout);
+	int64_t start = wait_start(timeout_is_set(timeout));
 	struct timespec left;
 	sigset_t copy;
 
-	argument.mask = mask_strip(mask, &copy);
+	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		select_continues_iteration(count, (fd_set *[]){ readable, writable, exceptional }),
 		-1,
-		CALL_AGAIN(REAL(pselect)(count, readable, writable, exceptional, timeout,
-					 argument.mask),
-			   SYS_pselect6, count, (long)readable, (long)writable, (long)exceptional,
-			   (long)wait_left_in(end, timeout, &left), (long)&argument));
+		RESTART(REAL(pselect)(count, readable, writable, exceptional, timeout, mask),
+			REAL(pselect)(count, readable, writable, exceptional,
+				      wait_left(start, timeout, &left), mask)));
 }
 
 EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
 {
-	uint64_t end = wait_end_ms(timeout);
+	int64_t start = wait_start(timeout > 0);
 
-	return BETWEEN_LOOP_ITERATIONS(false, epfd,
-				       CALL_AGAIN(REAL(epoll_wait)(epfd, events, max, timeout),
-						  SYS_epoll_pwait, epfd, (long)events, max,
-						  wait_left_ms(end, timeout), (long)NULL));
+	return BETWEEN_LOOP_ITERATIONS(
+		false, epfd,
+		RESTART(REAL(epoll_wait)(epfd, events, max, timeout),
+			REAL(epoll_wait)(epfd, events, max, wait_left_ms(start, timeout))));
 }
 
 EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout,
 		       const sigset_t *mask)
 {
-	uint64_t end = wait_end_ms(timeout);
+	int64_t start = wait_start(timeout > 0);
 	sigset_t copy;
 
 	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		CALL_AGAIN(REAL(epoll_pwait)(epfd, events, max, timeout, mask), SYS_epoll_pwait,
-			   epfd, (long)events, max, wait_left_ms(end, timeout), (long)mask,
-			   sizeof(uint64_t)));
+		RESTART(REAL(epoll_pwait)(epfd, events, max, timeout, mask),
+			REAL(epoll_pwait)(epfd, events, max, wait_left_ms(start, timeout), mask)));
 }
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
 
 EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 			const struct timespec *timeout, const sigset_t *mask)
 {
-	uint64_t end = wait_start(timeout);
+	int64_t start = wait_start(timeout);
 	struct timespec left;
 	sigset_t copy;
 
 	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		CALL_AGAIN(REAL(epoll_pwait2)(epfd, events, max, timeout, mask), SYS_epoll_pwait2,
-			   epfd, (long)events, max, (long)wait_left_in(end, timeout, &left),
-			   (long)mask, sizeof(uint64_t)));
+		RESTART(REAL(epoll_pwait2)(epfd, events, max, timeout, mask),
+			REAL(epoll_pwait2)(epfd, events, max, wait_left(start, timeout, &left),
+					   mask)));
 }

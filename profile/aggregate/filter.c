@@ -1,4 +1,4 @@
-/* Which events, threads and stacks are wanted. */
+/* Filter of events by time, thread, stack and labels. */
 #include "profile/aggregate/filter.h"
 
 #include <errno.h>
@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "profile/basics/array.h"
+#include "profile/basics/text.h"
 
 #define DAY_NS (86400 * INT64_C(1000000000))
 
-/* What is known of a name. */
-enum { ASKED = 1, INCLUDED = 2, EXCLUDED = 4, WANTED = 8 };
+/* Flags of a cached result. */
+enum { EVALUATED = 1, INCLUDED = 2, EXCLUDED = 4, MATCHED = 8 };
 
 static int64_t moment_ns(const struct moment *moment, int64_t start_ns, int64_t end_ns)
 {
@@ -24,7 +25,7 @@ static int64_t moment_ns(const struct moment *moment, int64_t start_ns, int64_t 
 		__builtin_add_overflow(moment->ns, moment->ns < 0 ? end_ns : start_ns, &ns);
 		return ns;
 	}
-	/* A time of day is the first such time after the recording's start. */
+	/* A time of day is the first one after the recording's start. */
 	ns = start_ns - start_ns % DAY_NS + moment->ns;
 	return ns < start_ns && ns + DAY_NS <= end_ns ? ns + DAY_NS : ns;
 }
@@ -45,17 +46,25 @@ int period_resolve(struct period *period, const struct query *query, struct feed
 	return 0;
 }
 
-void period_add_chunk(const struct period *period, struct profile *profile,
-		      const struct jfr_header *header)
+bool period_covers(const struct period *period, const struct jfr_header *header, int64_t *start_ns,
+		   int64_t *end_ns)
 {
 	int64_t start = header->start_ns, end;
 
-	profile->chunks++;
 	if (__builtin_add_overflow(header->start_ns, header->duration_ns, &end))
 		end = header->start_ns;
-	start = period->from_ns > start ? period->from_ns : start;
-	end = period->to_ns < end ? period->to_ns : end;
-	if (start <= end)
+	*start_ns = period->from_ns > start ? period->from_ns : start;
+	*end_ns = period->to_ns < end ? period->to_ns : end;
+	return *start_ns <= *end_ns;
+}
+
+void period_add_chunk(const struct period *period, struct profile *profile,
+		      const struct jfr_header *header)
+{
+	int64_t start, end;
+
+	profile->chunks++;
+	if (period_covers(period, header, &start, &end))
 		profile_extend_span(profile, start, end);
 }
 
@@ -85,34 +94,34 @@ int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks)
 	return ticks_to_ns_by(header, ns_per_tick(header), ticks);
 }
 
-/* The answer for ID; NULL when out of memory. */
-static uint8_t *filter_reserve_result(uint8_t **answers, uint32_t *room, uint32_t id)
+/* Returns the cached result of ID; NULL when out of memory. */
+static uint8_t *filter_reserve_result(uint8_t **results, uint32_t *room, uint32_t id)
 {
-	uint8_t *grown = array_reserve(*answers, room, id, sizeof(**answers));
+	uint8_t *grown = array_reserve(*results, room, id, sizeof(**results));
 
 	if (!grown)
 		return NULL;
-	*answers = grown;
-	return *answers + id;
+	*results = grown;
+	return *results + id;
 }
 
 static bool thread_matches(struct filter *f, uint32_t thread)
 {
 	const struct thread_key *key = intern_key(&f->profile->threads, thread);
-	uint8_t *answer = filter_reserve_result(&f->threads, &f->thread_room, thread);
+	uint8_t *result = filter_reserve_result(&f->threads, &f->thread_capacity, thread);
 	char tid[16];
 
-	if (!answer)
+	if (!result)
 		return true;
-	if (!*answer) {
+	if (!*result) {
 		snprintf(tid, sizeof(tid), "%u", key->tid);
-		*answer = ASKED;
+		*result = EVALUATED;
 		if (pattern_matches(&f->query->thread,
 				    intern_text(&f->profile->names, key->name)) ||
 		    pattern_matches(&f->query->thread, tid))
-			*answer |= WANTED;
+			*result |= MATCHED;
 	}
-	return *answer & WANTED;
+	return *result & MATCHED;
 }
 
 bool filter_thread(struct filter *f, uint32_t thread)
@@ -122,19 +131,19 @@ bool filter_thread(struct filter *f, uint32_t thread)
 
 static uint8_t match_text(const struct filter *f, const char *text)
 {
-	return (uint8_t)(ASKED | (pattern_matches(&f->query->include, text) ? INCLUDED : 0) |
+	return (uint8_t)(EVALUATED | (pattern_matches(&f->query->include, text) ? INCLUDED : 0) |
 			 (pattern_matches(&f->query->exclude, text) ? EXCLUDED : 0));
 }
 
 static uint8_t match_name(struct filter *f, uint32_t name)
 {
-	uint8_t *answer = filter_reserve_result(&f->names, &f->name_capacity, name);
+	uint8_t *result = filter_reserve_result(&f->names, &f->name_capacity, name);
 
-	if (!answer)
+	if (!result)
 		return INCLUDED;
-	if (!*answer)
-		*answer = match_text(f, intern_text(&f->profile->names, name));
-	return *answer;
+	if (!*result)
+		*result = match_text(f, intern_text(&f->profile->names, name));
+	return *result;
 }
 
 static bool stack_matches(struct filter *f, uint32_t stack, uint32_t thread)
@@ -171,16 +180,7 @@ bool filter_wants_contexts(const struct query *query)
 	return query->label_count || query->trace;
 }
 
-/* Whether LINES have LINE, of LENGTH bytes. */
-static bool text_find_line(const char *lines, const char *line, size_t length)
-{
-	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
-		if (!strncmp(lines, line, length) && (lines[length] == '\n' || !lines[length]))
-			return true;
-	return false;
-}
-
-/* Whether one of those that are asked for with LABEL's key is there. */
+/* Whether the recording or the sample has any of the query's labels with LABEL's key. */
 static bool has_any_value_of_label(const struct query *query, const char *label,
 				   const char *recording, const char *sample)
 {
@@ -189,9 +189,8 @@ static bool has_any_value_of_label(const struct query *query, const char *label,
 	for (unsigned i = 0; i < query->label_count; i++) {
 		const char *other = query->labels[i];
 
-		if (!strncmp(other, label, key) &&
-		    (text_find_line(recording, other, strlen(other)) ||
-		     text_find_line(sample, other, strlen(other))))
+		if (!strncmp(other, label, key) && (text_find_line(recording, other, false) ||
+						    text_find_line(sample, other, false)))
 			return true;
 	}
 	return false;
@@ -202,29 +201,28 @@ static bool context_matches(const struct filter *f, uint32_t context)
 	const char *recording = intern_text(&f->profile->names, f->labels);
 	const char *sample = intern_text(&f->profile->names, context);
 	char trace[64];
-	int length;
 
 	for (unsigned i = 0; i < f->query->label_count; i++)
 		if (!has_any_value_of_label(f->query, f->query->labels[i], recording, sample))
 			return false;
 	if (!f->query->trace)
 		return true;
-	length = snprintf(trace, sizeof(trace), "trace_id=%s", f->query->trace);
-	return text_find_line(sample, trace, (size_t)length);
+	snprintf(trace, sizeof(trace), "trace_id=%s", f->query->trace);
+	return text_find_line(sample, trace, false);
 }
 
 bool filter_context(struct filter *f, uint32_t context)
 {
-	uint8_t *answer;
+	uint8_t *result;
 
 	if (!filter_wants_contexts(f->query))
 		return true;
-	answer = filter_reserve_result(&f->contexts, &f->context_capacity, context);
-	if (!answer)
+	result = filter_reserve_result(&f->contexts, &f->context_capacity, context);
+	if (!result)
 		return true;
-	if (!*answer)
-		*answer = context_matches(f, context) ? ASKED | WANTED : ASKED;
-	return *answer & WANTED;
+	if (!*result)
+		*result = context_matches(f, context) ? EVALUATED | MATCHED : EVALUATED;
+	return *result & MATCHED;
 }
 
 void filter_free(struct filter *filter)

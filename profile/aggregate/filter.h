@@ -1,29 +1,35 @@
-/* Which events, threads and stacks are wanted. */
+/* Filter of events by time, thread, stack and labels. */
 #ifndef PROFILE_AGGREGATE_FILTER_H
 #define PROFILE_AGGREGATE_FILTER_H
 
 #include "profile/aggregate/query.h"
 #include "profile/aggregate/profile.h"
 
-/* The bounds of --from and --to, in ns since 1970. */
+/* Time range of --from and --to, in ns since 1970. */
 struct period {
 	int64_t from_ns, to_ns;
 };
 
-/* Returns 0, or -ENODATA where a time is relative and there is no chunk to count from. */
+/* Set PERIOD from QUERY. Returns 0, or -ENODATA if a time is relative and FEED has no chunk. */
 int period_resolve(struct period *period, const struct query *query, struct feed *feed);
 
-/* Add to PROFILE's span what lies within the bounds of the chunk with HEADER. */
+/* Get the part of the chunk with HEADER that is within PERIOD. Returns false if there is none. */
+bool period_covers(const struct period *period, const struct jfr_header *header, int64_t *start_ns,
+		   int64_t *end_ns);
+
+/* Count a chunk in PROFILE, and extend PROFILE's time span by the part of it that is within
+ * PERIOD. */
 void period_add_chunk(const struct period *period, struct profile *profile,
 		      const struct jfr_header *header);
 
-/* The bounds in ticks of the chunk with HEADER. */
+/* Get PERIOD in ticks of the chunk with HEADER. */
 void period_ticks(const struct period *period, const struct jfr_header *header, int64_t *from,
 		  int64_t *to);
 
+/* Returns TICKS in ns since 1970. */
 int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks);
 
-/* The same for many: a division is saved. */
+/* The same without a division, for many events: FACTOR is ns_per_tick(). */
 static inline double ns_per_tick(const struct jfr_header *header)
 {
 	return 1e9 / (double)header->ticks_per_second;
@@ -38,23 +44,24 @@ static inline int64_t ticks_to_ns_by(const struct jfr_header *header, double fac
 	return (int64_t)((uint64_t)header->start_ns + (uint64_t)(int64_t)ns);
 }
 
-/* Answers by number are kept, as regular expressions are slow. One thread, one profile; of one recording, or as
- * filter_set_recording() says. */
+/* Results are cached by ID, as regular expressions are slow. One thread uses a filter, for one
+ * profile and one recording at a time (filter_set_recording()). */
 struct filter {
 	const struct query *query;
 	const struct profile *profile;
-	uint8_t *names, *threads, *contexts; /* 0: not asked yet */
-	uint32_t name_capacity, thread_room, context_capacity;
-	uint32_t labels; /* of the recording whose samples come, in the profile's names */
+	uint8_t *names, *threads, *contexts; /* cached results; 0: not evaluated yet */
+	uint32_t name_capacity, thread_capacity, context_capacity;
+	uint32_t labels; /* labels of the current recording, in the profile's names */
 };
 
+/* Whether a sample of THREAD, or of STACK in THREAD, is included. */
 bool filter_thread(struct filter *filter, uint32_t thread);
 bool filter_stack(struct filter *filter, uint32_t stack, uint32_t thread);
 
-/* From now on samples come of the recording that is labelled so. */
+/* Set the labels of the recording that the next samples are from. */
 void filter_set_recording(struct filter *filter, uint32_t labels);
 
-/* Whether QUERY asks for labels at all, and whether a sample in CONTEXT has them, or its recording. */
+/* Whether QUERY has labels or a trace, and whether CONTEXT or the recording's labels match them. */
 bool filter_wants_contexts(const struct query *query);
 bool filter_context(struct filter *filter, uint32_t context);
 void filter_free(struct filter *filter);

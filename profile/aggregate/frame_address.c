@@ -1,7 +1,7 @@
-/* Where in memory a frame's code was. */
+/* Addresses of frames' code in the profiled process. */
 #include "profile/aggregate/frame_address.h"
 
-/* (A frame that is inlined into native code has a caller.) */
+/* An inlined frame has a caller only if it is native. */
 bool frame_is_in_mapped_file(const struct frame *frame)
 {
 	return frame->module && (frame->type == JFR_FRAME_NATIVE || frame->type == JFR_FRAME_CPP ||
@@ -17,7 +17,7 @@ const struct library *frame_library(const struct profile *profile,
 			      intern_text(&profile->names, build_id));
 }
 
-uint64_t place_address(const struct profile *profile, const struct libraries *libraries,
+uint64_t frame_address(const struct profile *profile, const struct libraries *libraries,
 		       const struct frame *frame)
 {
 	const struct library *library =

@@ -1,11 +1,12 @@
-/* Self and total weight by function. */
+/* Self and total weight of each function of a profile. */
 #include "profile/aggregate/functions.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of the function of each frame. Samples without a stack are function 1's. */
+/* Returns the function ID of each frame. Samples without a stack belong to function 1. Release with
+ * free(). */
 static uint32_t *number_frames(const struct profile *p, struct intern *keys)
 {
 	uint32_t *numbers = calloc((size_t)p->frames.count + 1, sizeof(*numbers));
@@ -22,7 +23,7 @@ static uint32_t *number_frames(const struct profile *p, struct intern *keys)
 	return numbers;
 }
 
-/* Numbers of names hang on which thread read what first; so the names themselves decide last. */
+/* IDs of names depend on which thread read which chunk first, so the last criterion is the text. */
 static int compare_functions(const void *a, const void *b, void *arg)
 {
 	const struct function *x = a, *y = b;
@@ -60,6 +61,7 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 	uint32_t *numbers = number_frames(p, &keys);
 	static const uint32_t no_frame;
 	struct function *list;
+	double variance = 0;
 
 	*f = (struct functions){ .count = keys.count };
 	f->list = calloc((size_t)keys.count + 1, sizeof(*f->list));
@@ -82,17 +84,20 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 		if (!depth)
 			frames = &no_frame;
 		for (uint32_t k = 0; k < (depth ? depth : 1); k++) {
-			struct function *one = &f->list[frames[k] ? numbers[frames[k]] - 1 : 0];
+			struct function *function =
+				&f->list[frames[k] ? numbers[frames[k]] - 1 : 0];
 
 			if (!k)
-				one->self += weight;
-			if (one->seen != i + 1)
-				one->total += weight;
-			one->seen = i + 1;
+				function->self += weight;
+			if (function->seen != i + 1)
+				function->total += weight;
+			function->seen = i + 1;
 		}
 		f->weight += weight;
+		variance += by_total ? s->total_variance : s->count_variance;
 		f->samples += s->count;
 	}
+	f->effective = profile_effective(f->weight, variance);
 	qsort_r(f->list, f->count, sizeof(*f->list), compare_functions, (void *)p);
 	while (f->count && f->list[f->count - 1].total == 0)
 		f->count--;

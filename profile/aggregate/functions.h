@@ -1,4 +1,4 @@
-/* Self and total weight by function. */
+/* Self and total weight of each function of a profile. */
 #ifndef PROFILE_AGGREGATE_FUNCTIONS_H
 #define PROFILE_AGGREGATE_FUNCTIONS_H
 
@@ -7,21 +7,23 @@
 struct function {
 	uint32_t name, module; /* in profile->names */
 	double self, total;
-	uint32_t seen; /* the sample that was counted last: a recursion counts once */
+	uint32_t seen; /* last sample that was counted: a recursion counts once */
 };
 
 struct functions {
-	struct function *list; /* heaviest first, by self, then by total */
+	struct function *list; /* heaviest first, by self weight, then by total */
 	uint32_t count;
 	double weight;
-	double samples; /* what was added up, in samples */
+	double samples;   /* number of samples in `weight` */
+	double effective; /* effective sample size, see profile_effective() */
 };
 
-/* Add up METRIC by count, or by total; THREAD 0 is all of them. Returns 0 or -ENOMEM. */
+/* Add up METRIC by count, or by total; THREAD 0: all threads. Returns 0 (release with
+ * functions_free) or -ENOMEM. */
 int functions_of(struct functions *functions, const struct profile *profile, enum metric metric,
 		 bool by_total, uint32_t thread);
 
-/* The same of those samples that are WANTED. */
+/* The same for the samples for which WANTED returns true. */
 int functions_of_some(struct functions *functions, const struct profile *profile,
 		      enum metric metric, bool by_total,
 		      bool (*wanted)(const void *arg, const struct sample *sample),

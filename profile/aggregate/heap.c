@@ -1,4 +1,4 @@
-/* The living allocations, and the lives of the others. */
+/* Live allocations, and lifetimes of freed ones. */
 #include "profile/aggregate/heap.h"
 
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 #include "profile/basics/array.h"
 
-/* The most places in the table, of 48 bytes each. Parts are made so small that the first fills five
- * eighths of them at most; then the others, as large but for chance, fit as well. */
+/* Maximum entries of the table, 48 bytes each. Parts are so small that the first fills at most five
+ * eighths of the table; the other parts differ from it only by chance, so they fit too. */
 #define CAPACITY_MAX (1u << 18)
 
-/* A realloc is recorded as a free and a malloc, one right after the other. */
+/* A realloc is recorded as a free and then a malloc, within this time. */
 #define REALLOC_WITHIN_NS 1000000
 
 struct last_free {
@@ -65,7 +65,7 @@ static int heap_grow(struct heap *h)
 	return 0;
 }
 
-/* Take out the entry at I, and move up those that were pushed on by it. */
+/* Remove the entry at index I, and move displaced entries up. */
 static void heap_remove_index(struct heap *h, uint32_t i)
 {
 	uint32_t mask = h->capacity - 1, next = i, at;
@@ -82,21 +82,6 @@ static void heap_remove_index(struct heap *h, uint32_t i)
 	}
 	h->table[i].address = 0;
 	h->live--;
-}
-
-void heap_sweep(struct heap *h, uint32_t process, bool (*gone)(void *arg, uint64_t address),
-		void *arg)
-{
-	uint32_t i = 0;
-
-	while (i < h->capacity) {
-		const struct allocation *a = &h->table[i];
-
-		if (a->address && a->process == process && gone(arg, a->address))
-			heap_remove_index(h, i); /* another one may take its place */
-		else
-			i++;
-	}
 }
 
 static unsigned lifetime_bucket(int64_t ns)
@@ -122,15 +107,16 @@ static struct heap_stack *heap_get_stack(struct heap *h, uint32_t stack)
 
 static struct last_free *heap_get_last_free(struct heap *h, uint32_t thread)
 {
-	void *list = array_reserve(h->moves, &h->last_free_capacity, thread, sizeof(*h->moves));
+	void *list = array_reserve(h->last_frees, &h->last_free_capacity, thread,
+				   sizeof(*h->last_frees));
 
 	if (!list)
 		return NULL;
-	h->moves = list;
-	return &h->moves[thread];
+	h->last_frees = list;
+	return &h->last_frees[thread];
 }
 
-/* The innermost frames name realloc, or a hook around it. */
+/* Whether one of STACK's two innermost frames is realloc or a hook around it. */
 static bool is_realloc(struct heap *h, uint32_t stack)
 {
 	void *list = array_reserve(h->reallocs, &h->realloc_capacity, stack, 1);
@@ -149,7 +135,8 @@ static bool is_realloc(struct heap *h, uint32_t stack)
 	return h->reallocs[stack] == 2;
 }
 
-/* The memory that this thread freed a moment ago lives on here: undo its death. */
+/* If A is a realloc of the memory that its thread just freed, undo that free and keep the birth
+ * time. */
 static void heap_undo_last_free(struct heap *h, struct allocation *a)
 {
 	struct last_free *move = heap_get_last_free(h, a->thread);
@@ -168,7 +155,7 @@ static void heap_undo_last_free(struct heap *h, struct allocation *a)
 	}
 }
 
-/* After an overflow all is thrown away. */
+/* Make room for one more allocation. After an overflow, the part is discarded. */
 static bool heap_reserve(struct heap *h)
 {
 	if (h->capacity == CAPACITY_MAX && !h->part && h->live >= CAPACITY_MAX / 8 * 5)
@@ -242,19 +229,166 @@ void heap_on_free(struct heap *h, uint64_t address, uint32_t process, int64_t ti
 	}
 }
 
+struct heap_process *heap_get_process(struct heap *h, uint32_t process)
+{
+	void *list = array_reserve(h->process_list, &h->process_capacity, process,
+				   sizeof(*h->process_list));
+
+	if (!list) {
+		h->out_of_memory = true;
+		return NULL;
+	}
+	h->process_list = list;
+	return &h->process_list[process];
+}
+
+static const struct heap_process *process_of(const struct heap *h, uint32_t process)
+{
+	static const struct heap_process unknown;
+
+	return process < h->process_capacity ? &h->process_list[process] : &unknown;
+}
+
+bool heap_process_has_snapshot(const struct heap *h, uint32_t process)
+{
+	return process_of(h, process)->last.found;
+}
+
+/* Whether there are two snapshots of different times; their difference is the growth. */
+static bool has_two_snapshots(const struct heap_process *p)
+{
+	return p->last.found && p->first.time_ns < p->last.time_ns;
+}
+
+/* Half of the process's time: for single events, growth is the allocation in the later half. */
+static int64_t half_of_process_time(const struct heap_process *p)
+{
+	return p->covered ? p->last_ns / 2 - p->first_ns / 2 : 0;
+}
+
+static void visit_allocation(const struct heap *h, const struct allocation *a,
+			     void (*visit)(void *arg, const struct held *held), void *arg)
+{
+	const struct heap_process *p = process_of(h, a->process);
+	int64_t end_ns = p->covered ? p->last_ns : h->last_ns;
+	double scale = h->query->weighted ? (double)a->scale : 1;
+	double bytes = scale * (double)a->size;
+	struct held held = { .stack = a->stack,
+			     .thread = a->thread,
+			     .process = a->process,
+			     .growth_ns = half_of_process_time(p),
+			     .time_ns = a->time_ns,
+			     .age_ns = end_ns > a->birth_ns ? end_ns - a->birth_ns : 0 };
+
+	if (has_two_snapshots(p))
+		return;
+	if (held.age_ns <= held.growth_ns)
+		held.grown = bytes;
+	if (!p->last.found) {
+		held.count = scale;
+		held.bytes = bytes;
+		held.count_variance = h->query->weighted ? mem_scale_variance(scale) : 1;
+		held.bytes_variance = held.count_variance * (double)a->size * (double)a->size;
+	}
+	visit(arg, &held);
+}
+
+/* A snapshot has no single samples; the estimate assumes that all allocations of a stack have the
+ * same size. */
+static void estimate_variance(struct held *held, int64_t interval)
+{
+	double size = held->count > 0 ? held->bytes / held->count : 0;
+	double scale = size > 0 ? (double)interval / size : 0;
+
+	if (scale <= 1)
+		return;
+	held->count_variance = held->count / scale * mem_scale_variance(scale);
+	held->bytes_variance = held->count_variance * size * size;
+}
+
+static void visit_snapshots(const struct heap *h, uint32_t process,
+			    void (*visit)(void *arg, const struct held *held), void *arg)
+{
+	const struct heap_process *p = &h->process_list[process];
+	int64_t growth_ns = has_two_snapshots(p) ? p->last.time_ns - p->first.time_ns : 0;
+
+	for (uint32_t i = 0; i < p->last.count; i++) {
+		const struct retained *row = &p->last.rows[i];
+		struct held held = { .stack = row->stack,
+				     .thread = p->thread,
+				     .process = process,
+				     .count = row->count,
+				     .bytes = row->bytes,
+				     .grown = growth_ns ? row->bytes : 0,
+				     .growth_ns = growth_ns,
+				     .time_ns = p->last.time_ns,
+				     .age_ns = p->last.time_ns - row->oldest_ns };
+
+		estimate_variance(&held, h->profile.periods[METRIC_LIVE]);
+		visit(arg, &held);
+	}
+	for (uint32_t i = 0; growth_ns && i < p->first.count; i++) {
+		const struct retained *row = &p->first.rows[i];
+		struct held held = { .stack = row->stack,
+				     .thread = p->thread,
+				     .process = process,
+				     .grown = -row->bytes,
+				     .growth_ns = growth_ns,
+				     .time_ns = p->last.time_ns,
+				     .age_ns = p->last.time_ns - row->oldest_ns };
+
+		visit(arg, &held);
+	}
+}
+
+void heap_visit_held(const struct heap *h, void (*visit)(void *arg, const struct held *held),
+		     void *arg)
+{
+	for (uint32_t i = 0; i < h->capacity; i++)
+		if (h->table[i].address)
+			visit_allocation(h, &h->table[i], visit, arg);
+	for (uint32_t i = 0; i < h->process_capacity && (h->part + 1) >> h->part_bits; i++)
+		visit_snapshots(h, i, visit, arg);
+}
+
+struct adding {
+	struct profile *profile;
+	int64_t cutoff_ns;
+};
+
+static void add_held_sample(void *arg, const struct held *held)
+{
+	const struct adding *adding = arg;
+
+	if (held->count > 0 && held->time_ns <= adding->cutoff_ns)
+		profile_add_sample(adding->profile,
+				   &(struct sample){ .stack = held->stack,
+						     .thread = held->thread,
+						     .metric = METRIC_LIVE,
+						     .count = held->count,
+						     .total = held->bytes,
+						     .count_variance = held->count_variance,
+						     .total_variance = held->bytes_variance });
+}
+
 void heap_add_to_profile(struct heap *h, double tail)
 {
-	int64_t cutoff = INT64_MAX;
+	struct adding adding = { &h->profile, INT64_MAX };
 
 	if (tail > 0 && h->first_ns <= h->last_ns)
-		cutoff = h->last_ns - (int64_t)(tail * ((double)h->last_ns - (double)h->first_ns));
-	for (uint32_t i = 0; i < h->capacity; i++) {
-		const struct allocation *a = &h->table[i];
-		double scale = h->query->weighted ? (double)a->scale : 1;
+		adding.cutoff_ns =
+			h->last_ns - (int64_t)(tail * ((double)h->last_ns - (double)h->first_ns));
+	heap_visit_held(h, add_held_sample, &adding);
+}
 
-		if (a->address && a->time_ns <= cutoff)
-			profile_add(&h->profile, a->stack, a->thread, METRIC_LIVE, scale,
-				    scale * (double)a->size);
+/* The memory of the rows is kept for the next part. */
+static void heap_clear_snapshots(struct heap *h)
+{
+	for (uint32_t i = 0; i < h->process_capacity; i++) {
+		struct heap_process *p = &h->process_list[i];
+
+		p->first.count = p->last.count = 0;
+		p->first.found = p->last.found = false;
 	}
 }
 
@@ -262,11 +396,13 @@ void heap_start_part(struct heap *h)
 {
 	h->overflow = false;
 	h->live = 0;
-	h->first_count = h->last_count = 0;
+	if (!h->part)
+		h->profile.losses = (struct losses){ 0 };
+	heap_clear_snapshots(h);
 	if (h->table)
 		memset(h->table, 0, h->capacity * sizeof(*h->table));
-	if (h->moves)
-		memset(h->moves, 0, h->last_free_capacity * sizeof(*h->moves));
+	if (h->last_frees)
+		memset(h->last_frees, 0, h->last_free_capacity * sizeof(*h->last_frees));
 	if (h->stacks && !h->part)
 		memset(h->stacks, 0, h->stack_capacity * sizeof(*h->stacks));
 }
@@ -277,9 +413,12 @@ void heap_free(struct heap *h)
 	intern_free(&h->processes);
 	free(h->table);
 	free(h->stacks);
-	free(h->first);
-	free(h->last);
-	free(h->moves);
+	for (uint32_t i = 0; i < h->process_capacity; i++) {
+		free(h->process_list[i].first.rows);
+		free(h->process_list[i].last.rows);
+	}
+	free(h->process_list);
+	free(h->last_frees);
 	free(h->reallocs);
 	*h = (struct heap){ 0 };
 }

@@ -1,4 +1,4 @@
-/* The memory events of a chunk in the order of time. */
+/* Iterator over a chunk's memory events in time order: a merge of sorted runs. */
 #include "profile/aggregate/heap_order.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static int compare_runs(const void *a, const void *b)
 	return event_is_earlier(&x->next, &y->next) ? -1 : 1;
 }
 
-/* Too many: the slice ends where the later half of the runs begins, which are dropped. */
+/* Drop the later half of the runs, and end the slice where that half starts. */
 static void runs_shorten_slice(struct runs *runs)
 {
 	qsort(runs->list, runs->count, sizeof(*runs->list), compare_runs);
@@ -42,7 +42,7 @@ static int runs_add(struct runs *runs, const struct run *run)
 
 	if (!event_is_earlier(&run->next, &runs->end))
 		return 0;
-	list = array_reserve(runs->list, &runs->room, runs->count, sizeof(*list));
+	list = array_reserve(runs->list, &runs->capacity, runs->count, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	runs->list = list;
@@ -52,10 +52,11 @@ static int runs_add(struct runs *runs, const struct run *run)
 	return 0;
 }
 
-/* Find the runs of the slice from runs->begin to as far as RUNS_MAX of them reach. */
+/* Find the runs of the slice that starts at runs->begin. It ends at the end of the chunk, or
+ * earlier if there are more than RUNS_MAX runs. */
 static int runs_find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds)
 {
-	struct run run = { .end = 0 }; /* 0: there is none */
+	struct run run = { .end = 0 }; /* 0: no current run */
 	struct event_rank rank;
 	struct jfr_event event;
 	struct jfr_scan scan;
@@ -65,7 +66,7 @@ static int runs_find_slice(struct runs *runs, struct jfr_chunk *chunk, uint32_t 
 
 	runs->count = 0;
 	runs->end = last_rank;
-	jfr_scan(&scan, chunk, kinds);
+	jfr_scan_start(&scan, chunk, kinds);
 	scan.times_only = true;
 	while (!err && jfr_scan_next(&scan, &event)) {
 		rank = event_get_rank(chunk, &event);
@@ -104,12 +105,12 @@ void runs_free(struct runs *runs)
 	*runs = (struct runs){ 0 };
 }
 
-/* Runs that have their next event at hand; few writers have more buffers. Events of the others are
- * read again when their turn comes. */
-#define OPEN_MAX 256
+/* Runs that have their next event decoded; few writers have more buffers. The other runs decode
+ * their next event when they are the earliest. */
+#define OPEN_RUNS_MAX 256
 
-/* Pages are let go of when so many turns have been taken. To begin to read somewhere counts for
- * more: the kernel then maps up to 16 pages. */
+/* Pages are released when the visits of runs have this cost. The start of an open_run has a higher
+ * cost, as the kernel then maps up to 16 pages. */
 #define RELEASE_COST 16384
 #define START_COST   32
 
@@ -125,11 +126,11 @@ struct merge {
 	struct jfr_chunk *chunk;
 	uint32_t kinds;
 	struct open_run *open; /* by run.open - 1 */
-	uint32_t spare[OPEN_MAX], spare_count;
-	uint32_t turns; /* since pages were let go of */
+	uint32_t spare[OPEN_RUNS_MAX], spare_count;
+	uint32_t cost; /* since pages were released */
 };
 
-/* Let the run at I sink to where the heap is in order. */
+/* Move the run at I down until the heap is in order. */
 static void merge_sift_down(struct merge *m, uint32_t i)
 {
 	struct run *heap = m->heap, run = heap[i];
@@ -147,8 +148,8 @@ static void merge_sift_down(struct merge *m, uint32_t i)
 	heap[i] = run;
 }
 
-/* Where RUN's next event is kept, where there is a place left. */
-static struct open_run *open_run(struct merge *m, struct run *run)
+/* Returns RUN's open_run, which is assigned if it has none; NULL if all are in use. */
+static struct open_run *merge_get_open_run(struct merge *m, struct run *run)
 {
 	if (!run->open && m->spare_count) {
 		run->open = m->spare[--m->spare_count];
@@ -159,14 +160,14 @@ static struct open_run *open_run(struct merge *m, struct run *run)
 
 static bool open_run_start(struct merge *m, const struct run *run, struct open_run *open)
 {
-	m->turns += START_COST;
-	jfr_scan(&open->scan, m->chunk, m->kinds);
-	open->scan.at = open->scan.kept = m->chunk->data + run->next.at;
+	m->cost += START_COST;
+	jfr_scan_start(&open->scan, m->chunk, m->kinds);
+	open->scan.at = open->scan.released = m->chunk->data + run->next.at;
 	open->scan.end = m->chunk->data + run->end;
 	return jfr_scan_next(&open->scan, &open->event);
 }
 
-/* Take RUN, on top, out of the heap. */
+/* Remove RUN, the top, from the heap. */
 static void merge_remove_top(struct merge *m, const struct run *run)
 {
 	if (run->open)
@@ -176,14 +177,14 @@ static void merge_remove_top(struct merge *m, const struct run *run)
 		merge_sift_down(m, 0);
 }
 
-/* Visit the earliest run's event, and those behind it for as long as it is the earliest. False
- * when VISIT has had enough. */
+/* Visit the events of the earliest run while it is the earliest. Returns false if VISIT has
+ * returned false. */
 static bool merge_visit_top(struct merge *m,
 			    bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
 {
 	struct run *run = &m->heap[0];
 	const struct run *rival = m->count > 1 ? &m->heap[1] : NULL;
-	struct open_run scratch = { .event.type = NULL }, *open = open_run(m, run);
+	struct open_run scratch = { .event.type = NULL }, *open = merge_get_open_run(m, run);
 	bool more = true;
 
 	if (m->count > 2 && event_is_earlier(&m->heap[2].next, &rival->next))
@@ -207,7 +208,7 @@ static bool merge_visit_top(struct merge *m,
 	return true;
 }
 
-/* Returns whether VISIT wants more. */
+/* Returns false if VISIT has returned false. */
 static bool merge_slice(struct merge *m, const struct runs *runs,
 			bool (*visit)(void *arg, const struct jfr_event *event), void *arg)
 {
@@ -220,10 +221,10 @@ static bool merge_slice(struct merge *m, const struct runs *runs,
 		merge_sift_down(m, i);
 	while (more && m->count) {
 		more = merge_visit_top(m, visit, arg);
-		/* Pages that are read on come back at once. */
-		if (++m->turns >= RELEASE_COST && m->chunk->mapped) {
+		/* Pages that are still in use are mapped again at once. */
+		if (++m->cost >= RELEASE_COST && m->chunk->is_mapped_file) {
 			jfr_release_pages(m->chunk->data, 0, m->chunk->header.size);
-			m->turns = 0;
+			m->cost = 0;
 		}
 	}
 	return more;
@@ -235,10 +236,10 @@ int runs_merge(struct runs *runs, struct jfr_chunk *chunk, uint32_t kinds,
 	struct merge m = { .chunk = chunk, .kinds = kinds };
 	int err = 0;
 
-	m.open = calloc(OPEN_MAX, sizeof(*m.open));
+	m.open = calloc(OPEN_RUNS_MAX, sizeof(*m.open));
 	if (!m.open)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < OPEN_MAX; i++)
+	for (uint32_t i = 0; i < OPEN_RUNS_MAX; i++)
 		m.spare[m.spare_count++] = i + 1;
 	while (merge_slice(&m, runs, visit, arg) && event_is_earlier(&runs->end, &last_rank) &&
 	       !err) {

@@ -1,5 +1,5 @@
-/* From files to a heap. One thread opens chunks and finds the runs in them, ahead of the other,
- * which takes their events in the order of time. */
+/* Reader of native memory: a pipeline of two threads. The producer opens chunks and finds their
+ * runs; the consumer processes the events in time order. */
 #include "profile/aggregate/heap.h"
 
 #include <errno.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "profile/aggregate/filter.h"
-#include "profile/aggregate/heap_last.h"
 #include "profile/aggregate/heap_order.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/basics/array.h"
@@ -15,7 +14,7 @@
 
 #define KINDS (JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_FREE))
 
-/* A chunk on its way from one thread to the other. */
+/* A chunk that is passed from the producer to the consumer. */
 struct prepared_chunk {
 	struct feed_chunk from;
 	struct jfr_chunk chunk;
@@ -25,17 +24,17 @@ struct prepared_chunk {
 
 #define CHUNKS_AHEAD_MAX 2
 
-struct pipe_line {
+struct pipeline {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct feed *feed;
 	struct heap *heap;
 	struct prepared_chunk slots[CHUNKS_AHEAD_MAX];
-	unsigned put, taken;
+	unsigned put_count, taken_count;
 	bool ended, out_of_memory;
 };
 
-/* The reading of one chunk. */
+/* State of the consumer for one chunk. */
 struct reading {
 	struct heap *heap;
 	struct resolve resolve;
@@ -49,40 +48,41 @@ struct reading {
 	double ns_per_tick;
 };
 
-static void prepared_chunk_open(struct pipe_line *line, struct prepared_chunk *one)
+static void prepared_chunk_open(struct pipeline *pipeline, struct prepared_chunk *one)
 {
 	int err = jfr_chunk_open(&one->chunk, one->from.data, &one->from.header);
 
 	one->open = !err;
-	one->chunk.mapped = !one->from.in_memory;
+	one->chunk.is_mapped_file = !one->from.in_memory;
 	if (!err)
 		err = runs_find(&one->runs, &one->chunk, KINDS);
 	if (one->chunk.error.what)
-		line->feed->calls->damage(line->feed, &one->from, &one->chunk.error);
+		pipeline->feed->calls->damage(pipeline->feed, &one->from, &one->chunk.error);
 	if (err && err != -EBADMSG)
-		line->out_of_memory = true;
+		pipeline->out_of_memory = true;
 }
 
 static void *pipeline_produce(void *arg)
 {
-	struct pipe_line *line = arg;
+	struct pipeline *pipeline = arg;
 	struct prepared_chunk one;
 	bool more;
 
 	do {
 		one = (struct prepared_chunk){ 0 };
-		more = !line->heap->overflow && line->feed->calls->next(line->feed, &one.from);
+		more = !pipeline->heap->overflow &&
+		       pipeline->feed->calls->next(pipeline->feed, &one.from);
 		if (more)
-			prepared_chunk_open(line, &one);
-		pthread_mutex_lock(&line->lock);
-		while (line->put - line->taken == CHUNKS_AHEAD_MAX)
-			pthread_cond_wait(&line->changed, &line->lock);
+			prepared_chunk_open(pipeline, &one);
+		pthread_mutex_lock(&pipeline->lock);
+		while (pipeline->put_count - pipeline->taken_count == CHUNKS_AHEAD_MAX)
+			pthread_cond_wait(&pipeline->changed, &pipeline->lock);
 		if (more)
-			line->slots[line->put++ % CHUNKS_AHEAD_MAX] = one;
+			pipeline->slots[pipeline->put_count++ % CHUNKS_AHEAD_MAX] = one;
 		else
-			line->ended = true;
-		pthread_cond_broadcast(&line->changed);
-		pthread_mutex_unlock(&line->lock);
+			pipeline->ended = true;
+		pthread_cond_broadcast(&pipeline->changed);
+		pthread_mutex_unlock(&pipeline->lock);
 	} while (more);
 	return NULL;
 }
@@ -105,7 +105,7 @@ static uint32_t reading_context(struct reading *r, const struct jfr_event *event
 		       : 0;
 }
 
-/* False when there turned out to be too much. */
+/* Process one event. Returns false after an overflow. */
 static bool reading_on_event(void *arg, const struct jfr_event *event)
 {
 	struct reading *r = arg;
@@ -120,7 +120,7 @@ static bool reading_on_event(void *arg, const struct jfr_event *event)
 		h->first_ns = time_ns;
 	if (time_ns > h->last_ns)
 		h->last_ns = time_ns;
-	/* A malloc of nothing ends what was at that address, as in async-profiler's own reader. */
+	/* A malloc of size 0 frees its address, as in async-profiler's own reader. */
 	if (event->kind == JFR_FREE || slot[JFR_SIZE] <= 0) {
 		heap_on_free(h, (uint64_t)slot[JFR_ADDRESS], r->process, time_ns,
 			     h->want_stacks ? reading_thread(r, event) : 0);
@@ -140,15 +140,15 @@ static bool reading_on_event(void *arg, const struct jfr_event *event)
 		    filter_stack(&r->filter, a.stack, a.thread) &&
 		    filter_context(&r->filter, reading_context(r, event)))
 			heap_on_malloc(h, &a);
-		else /* what was there before must be gone all the same */
+		else /* an earlier allocation at this address is gone in any case */
 			heap_on_free(h, a.address, a.process, time_ns, a.thread);
 	}
 	return !h->overflow;
 }
 
-/* Files of one process are told by what they are labelled with; those without a label are all taken
- * for one process's. */
-uint32_t heap_process(struct heap *h, const struct feed_chunk *from)
+/* Returns the ID of FROM's process, which is added if it is new; 0: out of memory. Equal addresses of different
+ * processes are different allocations. Recordings without labels belong to one process. */
+static uint32_t heap_add_process(struct heap *h, const struct feed_chunk *from)
 {
 	struct buf labels = BUF_INIT(1u << 17);
 	uint32_t process;
@@ -159,57 +159,110 @@ uint32_t heap_process(struct heap *h, const struct feed_chunk *from)
 	return process;
 }
 
-static int heap_process_extend_range(struct retained **list, uint32_t *count, uint32_t *room,
-				     const struct retained *one)
+static void heap_process_extend_range(struct heap_process *p, int64_t start_ns, int64_t end_ns)
 {
-	struct retained *grown = array_reserve(*list, room, *count, sizeof(*grown));
+	p->first_ns = !p->covered || start_ns < p->first_ns ? start_ns : p->first_ns;
+	p->last_ns = !p->covered || end_ns > p->last_ns ? end_ns : p->last_ns;
+	p->covered = true;
+}
 
-	if (!grown)
+/* A snapshot covers all threads and contexts since the engine's start. If the query selects a
+ * thread, a label of samples or a later start, single events are used. */
+static bool reading_wants_snapshots(struct reading *r)
+{
+	const struct query *query = r->heap->query;
+
+	return r->heap->want_snapshots && !query->thread.set && !query->from.kind &&
+	       !query->trace && filter_context(&r->filter, 0);
+}
+
+static int snapshot_add_row(struct heap_snapshot *s, const struct retained *row)
+{
+	struct retained *rows = array_reserve(s->rows, &s->capacity, s->count, sizeof(*rows));
+
+	if (!rows)
 		return -ENOMEM;
-	*list = grown;
-	grown[(*count)++] = *one;
+	s->rows = rows;
+	rows[s->count++] = *row;
 	return 0;
 }
 
-/* The statement in this chunk takes the place of the process's last one. */
-static void reading_read_process(struct reading *r)
+static int snapshot_copy(struct heap_snapshot *to, const struct heap_snapshot *from)
 {
-	struct heap *h = r->heap;
+	int err = 0;
+
+	to->count = 0;
+	to->time_ns = from->time_ns;
+	to->found = true;
+	for (uint32_t i = 0; i < from->count && !err; i++)
+		err = snapshot_add_row(to, &from->rows[i]);
+	return err;
+}
+
+/* Add the thread "all threads", to which a snapshot is assigned. */
+static uint32_t add_all_threads(struct reading *r)
+{
+	struct thread_key key = { .name = intern_string(&r->heap->profile.names, "all threads"),
+				  .labels = r->resolve.labels };
+
+	return intern(&r->heap->profile.threads, &key, sizeof(key));
+}
+
+/* Add EVENT to this chunk's snapshot, which replaces the process's last one. */
+static int reading_add_retained(struct reading *r, struct heap_snapshot *last, bool *started,
+				const struct jfr_event *event)
+{
+	struct retained row = {
+		.stack = resolve_stack(&r->resolve, (uint64_t)event->slot[JFR_STACK], 0,
+				       JFR_FRAME_NATIVE),
+		.oldest_ns = ticks_to_ns(&r->chunk->header, event->slot[JFR_OLDEST]),
+		.count = (double)event->slot[JFR_COUNT],
+		.bytes = (double)event->slot[JFR_BYTES],
+	};
+
+	if (event->slot[JFR_TIME] < r->from || event->slot[JFR_TIME] > r->to)
+		return 0;
+	if (!*started)
+		last->count = 0;
+	*started = last->found = true;
+	last->time_ns = ticks_to_ns(&r->chunk->header, event->slot[JFR_TIME]);
+	return filter_stack(&r->filter, row.stack, 0) ? snapshot_add_row(last, &row) : 0;
+}
+
+/* Read the builtin engine's events about the whole process: snapshots and losses. */
+static int reading_read_process_events(struct reading *r, struct heap_process *p, bool inside)
+{
+	bool wants_snapshots = reading_wants_snapshots(r), started = false;
 	struct jfr_event event;
 	struct jfr_scan scan;
-	bool started = false, first = true;
-	uint32_t kept = 0;
+	int err = 0;
 
-	if (!jfr_type(r->chunk, "asprof.RetainedHeap")) /* saves a walk over all events */
+	if (!jfr_type_by_name(r->chunk, "asprof.Losses")) /* saves a walk over all events */
+		return 0;
+	jfr_scan_start(&scan, r->chunk, JFR_MASK(JFR_RETAINED) | JFR_MASK(JFR_LOSSES));
+	while (!err && jfr_scan_next(&scan, &event))
+		if (event.kind == JFR_RETAINED && wants_snapshots)
+			err = reading_add_retained(r, &p->last, &started, &event);
+		else if (event.kind == JFR_LOSSES && inside && !r->heap->part)
+			losses_read(&r->heap->profile.losses, r->chunk, &event);
+	if (!started || err)
+		return err;
+	p->thread = add_all_threads(r);
+	return p->first.found ? 0 : snapshot_copy(&p->first, &p->last);
+}
+
+static void reading_read_process(struct reading *r, const struct period *period)
+{
+	struct heap_process *p = heap_get_process(r->heap, r->process);
+	int64_t start_ns, end_ns;
+	bool inside = period_covers(period, &r->chunk->header, &start_ns, &end_ns);
+
+	if (!p)
 		return;
-	jfr_scan(&scan, r->chunk, JFR_MASK(JFR_RETAINED));
-	while (jfr_scan_next(&scan, &event)) {
-		struct retained one = {
-			.stack = resolve_stack(&r->resolve, (uint64_t)event.slot[JFR_STACK], 0,
-					       JFR_FRAME_NATIVE),
-			.process = r->process,
-			.time_ns = ticks_to_ns(&r->chunk->header, event.slot[JFR_TIME]),
-			.oldest_ns = ticks_to_ns(&r->chunk->header, event.slot[JFR_OLDEST]),
-			.count = (double)event.slot[JFR_COUNT],
-			.bytes = (double)event.slot[JFR_BYTES],
-		};
-
-		if (event.slot[JFR_TIME] < r->from || event.slot[JFR_TIME] > r->to ||
-		    !filter_stack(&r->filter, one.stack, 0) || !filter_context(&r->filter, 0))
-			continue;
-		for (uint32_t i = 0; !started && i < h->first_count; i++)
-			first &= h->first[i].process != r->process;
-		for (uint32_t i = 0; !started && i < h->last_count; i++)
-			if (h->last[i].process != r->process)
-				h->last[kept++] = h->last[i];
-		if (!started)
-			h->last_count = kept;
-		started = true;
-		if ((first &&
-		     heap_process_extend_range(&h->first, &h->first_count, &h->first_room, &one)) ||
-		    heap_process_extend_range(&h->last, &h->last_count, &h->last_room, &one))
-			h->out_of_memory = true;
-	}
+	if (inside)
+		heap_process_extend_range(p, start_ns, end_ns);
+	if (reading_read_process_events(r, p, inside))
+		r->heap->out_of_memory = true;
 }
 
 static void heap_read_chunk(struct heap *h, struct prepared_chunk *one, const struct period *period)
@@ -218,16 +271,17 @@ static void heap_read_chunk(struct heap *h, struct prepared_chunk *one, const st
 			     .filter = { .query = h->query, .profile = &h->profile },
 			     .chunk = &one->chunk,
 			     .settings = &one->from.settings,
-			     .process = heap_process(h, &one->from) };
+			     .process = heap_add_process(h, &one->from) };
 
 	period_add_chunk(period, &h->profile, &one->chunk.header);
+	profile_update_periods(&h->profile, &one->from.settings);
 	r.ns_per_tick = ns_per_tick(&one->chunk.header);
 	period_ticks(period, &one->chunk.header, &r.from, &r.to);
 	resolve_open(&r.resolve, &h->profile, h->query, &one->chunk, &one->from);
 	r.filter.labels = r.resolve.labels;
 	if (runs_merge(&one->runs, &one->chunk, KINDS, reading_on_event, &r))
 		h->out_of_memory = true;
-	reading_read_process(&r);
+	reading_read_process(&r, period);
 	resolve_close(&r.resolve);
 	filter_free(&r.filter);
 }
@@ -241,75 +295,76 @@ static void prepared_chunk_close(struct feed *feed, struct prepared_chunk *one)
 	feed->calls->done(feed, &one->from);
 }
 
-/* Wait for the next chunk. False when there is none. */
-static bool pipeline_wait_next(struct pipe_line *line, struct prepared_chunk *one)
+/* Wait for the next chunk. Returns false if there is none. */
+static bool pipeline_wait_next(struct pipeline *pipeline, struct prepared_chunk *one)
 {
 	bool more;
 
-	pthread_mutex_lock(&line->lock);
-	while (line->put == line->taken && !line->ended)
-		pthread_cond_wait(&line->changed, &line->lock);
-	more = line->put != line->taken;
+	pthread_mutex_lock(&pipeline->lock);
+	while (pipeline->put_count == pipeline->taken_count && !pipeline->ended)
+		pthread_cond_wait(&pipeline->changed, &pipeline->lock);
+	more = pipeline->put_count != pipeline->taken_count;
 	if (more)
-		*one = line->slots[line->taken % CHUNKS_AHEAD_MAX];
-	pthread_mutex_unlock(&line->lock);
+		*one = pipeline->slots[pipeline->taken_count % CHUNKS_AHEAD_MAX];
+	pthread_mutex_unlock(&pipeline->lock);
 	return more;
 }
 
-/* Its place is free only now: so no more than AHEAD chunks are open at a time. */
-static void pipeline_release(struct pipe_line *line, struct prepared_chunk *one)
+/* Free the chunk's slot only after closing it, so that at most CHUNKS_AHEAD_MAX chunks are in
+ * slots. */
+static void pipeline_release(struct pipeline *pipeline, struct prepared_chunk *one)
 {
-	prepared_chunk_close(line->feed, one);
-	pthread_mutex_lock(&line->lock);
-	line->taken++;
-	pthread_cond_broadcast(&line->changed);
-	pthread_mutex_unlock(&line->lock);
+	prepared_chunk_close(pipeline->feed, one);
+	pthread_mutex_lock(&pipeline->lock);
+	pipeline->taken_count++;
+	pthread_cond_broadcast(&pipeline->changed);
+	pthread_mutex_unlock(&pipeline->lock);
 }
 
-static void pipeline_consume(struct pipe_line *line, struct heap *h, const struct period *period)
+static void pipeline_consume(struct pipeline *pipeline, struct heap *h, const struct period *period)
 {
 	struct prepared_chunk one;
 
-	while (pipeline_wait_next(line, &one)) {
+	while (pipeline_wait_next(pipeline, &one)) {
 		if (one.open && !h->overflow)
 			heap_read_chunk(h, &one, period);
-		pipeline_release(line, &one);
+		pipeline_release(pipeline, &one);
 	}
 }
 
-/* Where no second thread can be had. */
-static void pipeline_run_single_threaded(struct pipe_line *line, struct heap *h,
+/* Fallback if the producer thread cannot be created. */
+static void pipeline_run_single_threaded(struct pipeline *pipeline, struct heap *h,
 					 const struct period *period)
 {
 	struct prepared_chunk one = { 0 };
 
-	while (!h->overflow && line->feed->calls->next(line->feed, &one.from)) {
-		prepared_chunk_open(line, &one);
+	while (!h->overflow && pipeline->feed->calls->next(pipeline->feed, &one.from)) {
+		prepared_chunk_open(pipeline, &one);
 		if (one.open)
 			heap_read_chunk(h, &one, period);
-		prepared_chunk_close(line->feed, &one);
+		prepared_chunk_close(pipeline->feed, &one);
 		one = (struct prepared_chunk){ 0 };
 	}
 }
 
 static void pipeline_run(struct heap *h, struct feed *feed, const struct period *period)
 {
-	struct pipe_line line = { .lock = PTHREAD_MUTEX_INITIALIZER,
-				  .changed = PTHREAD_COND_INITIALIZER,
-				  .feed = feed,
-				  .heap = h };
+	struct pipeline pipeline = { .lock = PTHREAD_MUTEX_INITIALIZER,
+				     .changed = PTHREAD_COND_INITIALIZER,
+				     .feed = feed,
+				     .heap = h };
 	pthread_t producer;
 
-	if (!pthread_create(&producer, NULL, pipeline_produce, &line)) {
-		pipeline_consume(&line, h, period);
+	if (!pthread_create(&producer, NULL, pipeline_produce, &pipeline)) {
+		pipeline_consume(&pipeline, h, period);
 		pthread_join(producer, NULL);
 	} else {
-		pipeline_run_single_threaded(&line, h, period);
+		pipeline_run_single_threaded(&pipeline, h, period);
 	}
-	h->out_of_memory |= line.out_of_memory;
+	h->out_of_memory |= pipeline.out_of_memory;
 }
 
-/* Read all files for one part of the addresses. */
+/* Read all files for one part of the address space. */
 static void heap_read_part(struct heap *h)
 {
 	struct feed *feed = h->feed;
@@ -322,10 +377,7 @@ static void heap_read_part(struct heap *h)
 	}
 	if (period_resolve(&period, h->query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
-	if (h->want_stacks)
-		pipeline_run(h, feed, &period);
-	else
-		heap_last_read(h, feed, &period);
+	pipeline_run(h, feed, &period);
 }
 
 int heap_read(struct heap *h)
@@ -333,7 +385,7 @@ int heap_read(struct heap *h)
 	h->profile = (struct profile)PROFILE_INIT;
 	h->first_ns = INT64_MAX;
 	h->last_ns = INT64_MIN;
-	/* Into how many parts is found by trying; a try that fails does so early. */
+	/* The number of parts is found by trial; an overflow ends a trial early. */
 	heap_read_part(h);
 	while (h->overflow) {
 		h->part_bits++;

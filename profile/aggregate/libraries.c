@@ -1,4 +1,4 @@
-/* The libraries that the recordings say were mapped. */
+/* Libraries that were mapped, from the recordings. */
 #include "profile/aggregate/libraries.h"
 
 #include <string.h>
@@ -15,23 +15,13 @@ static uint32_t intern_field(struct libraries *l, const struct jfr_chunk *chunk,
 	return intern(&l->names, scratch->data, scratch->length);
 }
 
-static uint64_t jfr_event_get_integer(const struct jfr_chunk *chunk, const struct jfr_event *event,
-				      const char *field)
-{
-	struct jfr_value value;
-
-	return jfr_event_get_field(chunk, event, field, &value)
-		       ? (uint64_t)jfr_value_integer(&value)
-		       : 0;
-}
-
 static void libraries_read_events(struct libraries *l, struct jfr_chunk *chunk, struct buf *scratch)
 {
 	struct jfr_event event;
 	struct jfr_scan scan;
 	struct library one;
 
-	jfr_scan(&scan, chunk, JFR_MASK(JFR_LIBRARY));
+	jfr_scan_start(&scan, chunk, JFR_MASK(JFR_LIBRARY));
 	while (jfr_scan_next(&scan, &event)) {
 		one = (struct library){
 			.path = intern_field(l, chunk, &event, "name", scratch),

@@ -1,4 +1,4 @@
-/* A feed of one recording in memory. */
+/* Feed of one recording in memory. */
 #include "profile/aggregate/memory_feed.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static struct memory_feed *memory_feed_from(struct feed *feed)
 	return (struct memory_feed *)feed;
 }
 
-static int restart(struct feed *feed, bool ordered)
+static int memory_feed_restart(struct feed *feed, bool ordered)
 {
 	struct memory_feed *f = memory_feed_from(feed);
 
@@ -20,13 +20,13 @@ static int restart(struct feed *feed, bool ordered)
 	return 0;
 }
 
-static bool next(struct feed *feed, struct feed_chunk *chunk)
+static bool memory_feed_next(struct feed *feed, struct feed_chunk *chunk)
 {
 	struct memory_feed *f = memory_feed_from(feed);
 	struct jfr_error error = { 0 };
 
 	memset(chunk, 0, sizeof(*chunk));
-	if (jfr_header(&chunk->header, f->data, f->length, f->offset, &error)) {
+	if (jfr_header_read(&chunk->header, f->data, f->length, f->offset, &error)) {
 		feed->failed |= f->offset < f->length;
 		return false;
 	}
@@ -38,20 +38,21 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 	return true;
 }
 
-static void done(struct feed *feed, struct feed_chunk *chunk)
+static void memory_feed_done(struct feed *feed, struct feed_chunk *chunk)
 {
 	(void)feed;
 	(void)chunk;
 }
 
-static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
+static void memory_feed_damage(struct feed *feed, const struct feed_chunk *chunk,
+			       const struct jfr_error *error)
 {
 	(void)chunk;
 	(void)error;
 	feed->failed = true;
 }
 
-static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
+static bool memory_feed_span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 {
 	struct memory_feed *f = memory_feed_from(feed);
 	struct jfr_header header;
@@ -60,7 +61,7 @@ static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 
 	*start_ns = INT64_MAX;
 	*end_ns = INT64_MIN;
-	while (!jfr_header(&header, f->data, f->length, offset, &error)) {
+	while (!jfr_header_read(&header, f->data, f->length, offset, &error)) {
 		int64_t end = header.start_ns + header.duration_ns;
 
 		*start_ns = header.start_ns < *start_ns ? header.start_ns : *start_ns;
@@ -70,7 +71,7 @@ static bool span(struct feed *feed, int64_t *start_ns, int64_t *end_ns)
 	return offset > 0;
 }
 
-static bool is_small(struct feed *feed)
+static bool memory_feed_is_small(struct feed *feed)
 {
 	(void)feed;
 	return true;
@@ -78,12 +79,12 @@ static bool is_small(struct feed *feed)
 
 void memory_feed_init(struct memory_feed *feed, const uint8_t *data, uint64_t length)
 {
-	static const struct feed_calls calls = { .restart = restart,
-						 .next = next,
-						 .done = done,
-						 .damage = damage,
-						 .span = span,
-						 .is_small = is_small };
+	static const struct feed_calls calls = { .restart = memory_feed_restart,
+						 .next = memory_feed_next,
+						 .done = memory_feed_done,
+						 .damage = memory_feed_damage,
+						 .span = memory_feed_span,
+						 .is_small = memory_feed_is_small };
 
 	*feed = (struct memory_feed){ .feed.calls = &calls, .data = data, .length = length };
 }

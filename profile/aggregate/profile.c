@@ -1,6 +1,7 @@
-/* Samples added up by stack, thread, metric and context. */
+/* Profile: samples added up by stack, thread, metric and context. */
 #include "profile/aggregate/profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +37,9 @@ static uint32_t *profile_find_slot(const struct profile *p, uint32_t stack, uint
 
 static int profile_grow(struct profile *p)
 {
-	uint32_t room = p->room ? p->room * 2 : 128;
-	struct sample *samples = realloc(p->samples, room * sizeof(*samples));
-	uint32_t *slots = calloc(room * 2, sizeof(*slots));
+	uint32_t capacity = p->capacity ? p->capacity * 2 : 128;
+	struct sample *samples = realloc(p->samples, capacity * sizeof(*samples));
+	uint32_t *slots = calloc(capacity * 2, sizeof(*slots));
 
 	if (samples)
 		p->samples = samples;
@@ -48,8 +49,8 @@ static int profile_grow(struct profile *p)
 	}
 	free(p->slots);
 	p->slots = slots;
-	p->slot_count = room * 2;
-	p->room = room;
+	p->slot_count = capacity * 2;
+	p->capacity = capacity;
 	for (uint32_t i = 0; i < p->count; i++)
 		*profile_find_slot(p, p->samples[i].stack, p->samples[i].thread,
 				   p->samples[i].context, p->samples[i].metric) = i + 1;
@@ -59,21 +60,62 @@ static int profile_grow(struct profile *p)
 void profile_add_with_context(struct profile *p, uint32_t stack, uint32_t thread, uint32_t context,
 			      uint32_t metric, double count, double total)
 {
+	const struct sample sample = {
+		.stack = stack,
+		.thread = thread,
+		.metric = metric,
+		.context = context,
+		.count = count,
+		.total = total,
+		.count_variance = count,
+		.total_variance = count > 0 ? total * total / count : 0,
+	};
+
+	profile_add_sample(p, &sample);
+}
+
+double profile_effective(double whole, double variance)
+{
+	return variance > 0 ? whole * whole / variance : INFINITY;
+}
+
+double profile_effective_of(const struct profile *p, enum metric metric, bool by_total)
+{
+	double whole = 0, variance = 0;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct sample *s = &p->samples[i];
+
+		if (s->metric != (uint32_t)metric)
+			continue;
+		whole += by_total ? s->total : s->count;
+		variance += by_total ? s->total_variance : s->count_variance;
+	}
+	return profile_effective(whole, variance);
+}
+
+void profile_add_sample(struct profile *p, const struct sample *add)
+{
+	struct sample *sample;
 	uint32_t *slot;
 
-	if (p->count == p->room && profile_grow(p)) {
+	if (p->count == p->capacity && profile_grow(p)) {
 		p->out_of_memory = true;
 		return;
 	}
-	slot = profile_find_slot(p, stack, thread, context, metric);
+	slot = profile_find_slot(p, add->stack, add->thread, add->context, add->metric);
 	if (!*slot) {
-		p->samples[p->count++] = (struct sample){
-			.stack = stack, .thread = thread, .context = context, .metric = metric
-		};
+		p->samples[p->count++] = (struct sample){ .stack = add->stack,
+							  .thread = add->thread,
+							  .context = add->context,
+							  .metric = add->metric };
 		*slot = p->count;
 	}
-	p->samples[*slot - 1].count += count;
-	p->samples[*slot - 1].total += total;
+	sample = &p->samples[*slot - 1];
+	sample->count += add->count;
+	sample->total += add->total;
+	sample->count_variance += add->count_variance;
+	sample->total_variance += add->total_variance;
 }
 
 static void profile_update_period(struct profile *p, enum metric metric, int64_t period)
@@ -120,7 +162,7 @@ enum metric profile_choose_metric(const struct profile *p, enum metric wanted)
 uint32_t metric_mask(enum metric wanted)
 {
 	switch (wanted) {
-	case METRIC_ANY: /* living memory is asked for by name only: it takes another reading */
+	case METRIC_ANY: /* without live memory, which needs a second pass over the files */
 		return ~(1u << METRIC_LIVE);
 	case METRIC_MALLOC:
 		return 1u << METRIC_MALLOC | 1u << METRIC_OBJECT;
@@ -161,7 +203,7 @@ void profile_thread_name(const struct profile *p, uint32_t thread, char *name, s
 		snprintf(name, size, "%s", text);
 	else
 		snprintf(name, size, "[%s tid=%u]", text, key->tid);
-	text_clean_string(name); /* it may have been cut inside a character */
+	text_clean_string(name); /* snprintf() may have cut it inside a character */
 }
 
 void profile_stack_json(FILE *out, const struct profile *p, uint32_t stack)

@@ -1,4 +1,4 @@
-/* One profile put into another: what both name by numbers of their own gets the other's numbers. */
+/* Merge of profiles: converts the IDs of one profile to those of another. */
 #include "profile/aggregate/profile.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ uint32_t profile_merge_thread(struct profile *into, const struct profile *from, 
 	return intern(&into->threads, &key, sizeof(key));
 }
 
-/* The new numbers of all frames, by their old ones; NULL when out of memory. */
+/* Returns the new IDs of all frames, by their old IDs; NULL when out of memory. Release with
+ * free(). */
 static uint32_t *profile_merge_frames(struct profile *into, const struct profile *from)
 {
 	uint32_t *numbers = calloc(from->frames.count + 1, sizeof(*numbers));
@@ -37,7 +38,7 @@ static uint32_t *profile_merge_frames(struct profile *into, const struct profile
 	return numbers;
 }
 
-/* SCRATCH is for the stack's frames. */
+/* Returns the new ID of STACK. FRAMES has the new frame IDs; SCRATCH is for the stack's frames. */
 static uint32_t profile_merge_stack(struct profile *into, const struct profile *from,
 				    uint32_t stack, const uint32_t *frames, struct buf *scratch)
 {
@@ -59,18 +60,19 @@ void profile_merge(struct profile *into, const struct profile *from)
 	struct buf scratch = BUF_INIT(16u << 20);
 
 	for (uint32_t i = 0; frames && i < from->count; i++) {
-		const struct sample *s = &from->samples[i];
+		struct sample s = from->samples[i];
 
-		profile_add_with_context(
-			into, profile_merge_stack(into, from, s->stack, frames, &scratch),
-			profile_merge_thread(into, from, s->thread),
-			profile_merge_name(into, from, s->context), s->metric, s->count, s->total);
+		s.stack = profile_merge_stack(into, from, s.stack, frames, &scratch);
+		s.thread = profile_merge_thread(into, from, s.thread);
+		s.context = profile_merge_name(into, from, s.context);
+		profile_add_sample(into, &s);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;
 	for (unsigned m = 0; m < METRICS; m++)
 		if (from->periods[m] > into->periods[m])
 			into->periods[m] = from->periods[m];
 	into->chunks += from->chunks;
+	losses_add(&into->losses, &from->losses);
 	profile_extend_span(into, from->start_ns, from->end_ns);
 	free(frames);
 	buf_free(&scratch);

@@ -1,5 +1,5 @@
-/* From files to a profile: several threads, each with a profile of its own, take chunk after
- * chunk; at the end the profiles are put together. */
+/* Reader of profiles: several threads take chunks and add them to their own profiles, which are
+ * merged at the end. */
 #include "profile/aggregate/profile.h"
 
 #include <errno.h>
@@ -8,13 +8,12 @@
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/heap.h"
 #include "profile/aggregate/resolve.h"
-#include "profile/aggregate/retained.h"
 #include "profile/aggregate/tally.h"
 
 struct worker {
 	struct profile profile;
 	struct tallies tallies;
-	struct tallies newest; /* of each thread, with query->newest */
+	struct tallies newest; /* last sample of each thread, with query->newest */
 	const struct query *query;
 	struct period period;
 	uint32_t metrics, kinds;
@@ -32,9 +31,9 @@ static const struct {
 	{ METRIC_LOCK, JFR_MASK(JFR_LOCK) },
 };
 
-/* The key and the weight of EVENT; false where it is not to be counted. */
-static bool node_add_weight(struct resolve *resolve, const struct settings *settings,
-			    const struct jfr_event *event, struct tally *t)
+/* Set *T to key and weight of EVENT. Returns false if EVENT has no metric. */
+static bool event_weigh(struct resolve *resolve, const struct settings *settings,
+			const struct jfr_event *event, struct tally *t)
 {
 	const int64_t *slot = event->slot;
 	double scale;
@@ -55,6 +54,9 @@ static bool node_add_weight(struct resolve *resolve, const struct settings *sett
 		scale = mem_scale(settings, slot[JFR_SIZE], slot[JFR_WEIGHT]);
 		t->scaled_count = scale;
 		t->scaled_total = scale * (double)slot[JFR_SIZE];
+		t->count_variance = mem_scale_variance(scale);
+		t->total_variance =
+			t->count_variance * (double)slot[JFR_SIZE] * (double)slot[JFR_SIZE];
 		return true;
 	case JFR_OBJECT:
 		t->key.metric = METRIC_OBJECT;
@@ -91,18 +93,23 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 	struct jfr_scan scan;
 	struct tally one, *sum;
 	int64_t from, to;
-
+	bool inside = period_covers(&w->period, &chunk->header, &from, &to);
 	bool contexts = w->query->contexts || filter_wants_contexts(w->query);
 
 	period_ticks(&w->period, &chunk->header, &from, &to);
-	jfr_scan(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING));
+	jfr_scan_start(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES));
 	while (jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING) {
 			settings_read_event(settings, chunk, &event);
 			continue;
 		}
+		if (event.kind == JFR_LOSSES) {
+			if (inside)
+				losses_read(&w->profile.losses, chunk, &event);
+			continue;
+		}
 		if (event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to ||
-		    !node_add_weight(resolve, settings, &event, &one) ||
+		    !event_weigh(resolve, settings, &event, &one) ||
 		    !(w->metrics & 1u << one.key.metric))
 			continue;
 		if (contexts)
@@ -116,11 +123,14 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 		sum->total += one.total;
 		sum->scaled_count += one.scaled_count;
 		sum->scaled_total += one.scaled_total;
+		sum->count_variance += one.count_variance;
+		sum->total_variance += one.total_variance;
 	}
 	return true;
 }
 
-/* Total of a sum: time from the interval for samples, ticks for locks, else as it is. */
+/* Total of a tally: for samples the time, from the interval; for locks the time, from ticks; else
+ * the sum. */
 static double tally_total(const struct tally *t, const struct jfr_header *header,
 			  const struct settings *settings)
 {
@@ -135,7 +145,7 @@ static double tally_total(const struct tally *t, const struct jfr_header *header
 	return (double)t->total;
 }
 
-/* Find out of each thread when its last sample was taken. */
+/* Find the time of each thread's last sample. */
 static bool worker_find_newest(struct worker *w)
 {
 	tallies_clear(&w->newest);
@@ -189,8 +199,15 @@ static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 		if (!filter_stack(&filter, stack, thread))
 			continue;
 		if (scaled && t->key.metric == METRIC_MALLOC)
-			profile_add_with_context(&w->profile, stack, thread, context, t->key.metric,
-						 t->scaled_count, t->scaled_total);
+			profile_add_sample(&w->profile,
+					   &(struct sample){ .stack = stack,
+							     .thread = thread,
+							     .context = context,
+							     .metric = t->key.metric,
+							     .count = t->scaled_count,
+							     .total = t->scaled_total,
+							     .count_variance = t->count_variance,
+							     .total_variance = t->total_variance });
 		else
 			profile_add_with_context(&w->profile, stack, thread, context, t->key.metric,
 						 (double)t->count,
@@ -212,7 +229,7 @@ static void worker_read_chunk(struct worker *w, struct feed *feed, struct feed_c
 		return;
 	}
 	period_add_chunk(&w->period, &w->profile, &from->header);
-	chunk.mapped = !from->in_memory;
+	chunk.is_mapped_file = !from->in_memory;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
 	w->profile.out_of_memory |= !worker_tally_chunk(w, &resolve, &from->settings) ||
@@ -270,8 +287,9 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 	return feed_result(feed, profile->out_of_memory);
 }
 
-/* What lives is known only after all events in their order: a reading of its own. */
-static void report_add_file(void *arg)
+/* Live memory is known only after all events in time order, so it needs its own pass over the
+ * files. */
+static void add_live_part(void *arg)
 {
 	struct heap *heap = arg;
 
@@ -280,11 +298,15 @@ static void report_add_file(void *arg)
 
 static int read_live(struct profile *profile, const struct query *query, struct feed *feed)
 {
-	struct heap heap = {
-		.query = query, .feed = feed, .on_part = report_add_file, .arg = &heap
-	};
+	struct heap heap = { .query = query,
+			     .feed = feed,
+			     .want_snapshots = query->retained,
+			     .on_part = add_live_part,
+			     .arg = &heap };
 	int err = heap_read(&heap);
 
+	if (profile->losses.is_known) /* they were added up with the other metrics */
+		heap.profile.losses = (struct losses){ 0 };
 	profile_merge(profile, &heap.profile);
 	heap_free(&heap);
 	return err;
@@ -296,15 +318,11 @@ int profile_read(struct profile *profile, const struct query *query, struct feed
 	uint32_t kinds = 0;
 	int err = 0;
 
-	if (query->retained) {
-		err = retained_read(profile, query, feed);
-		return err == -ENOENT ? 0 : err;
-	}
 	*profile = (struct profile)PROFILE_INIT;
 	for (size_t i = 0; i < sizeof(metric_kinds) / sizeof(metric_kinds[0]); i++)
 		if (metrics & 1u << metric_kinds[i].metric)
 			kinds |= metric_kinds[i].kinds;
-	/* Java's objects stand in where nothing else lives: else that walk is saved. */
+	/* Read Java's live objects only if there is no live native memory. */
 	if (metrics == metric_mask(METRIC_LIVE)) {
 		err = read_live(profile, query, feed);
 		if (profile->count)

@@ -1,4 +1,4 @@
-/* From the constants of one chunk to the names, frames and threads of a profile. */
+/* Resolver: converts constants of one chunk to stacks, threads and contexts of a profile. */
 #include "profile/aggregate/resolve.h"
 
 #include <string.h>
@@ -11,16 +11,16 @@
 
 #define TEXT_MAX (1u << 20)
 
-/* Set in a memo where the constant leads to nothing. */
+/* Memo of a constant that resolves to ID 0. */
 #define MEMO_NONE UINT32_MAX
 
-/* The string of constant KEY of TYPE in r->text; NULL where there is none. */
+/* Returns the string of constant KEY of TYPE, in r->text; NULL if there is none. */
 static const char *constant_text(struct resolve *r, const struct jfr_type *type, uint64_t key)
 {
 	struct jfr_value value;
 
 	buf_reset(&r->text);
-	if (!jfr_constant(r->chunk, type, key, &value) ||
+	if (!jfr_constant_get(r->chunk, type, key, &value) ||
 	    !jfr_value_append_string(r->chunk, &value, &r->text))
 		return NULL;
 	return buf_string(&r->text);
@@ -66,13 +66,13 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		.profile = profile,
 		.query = query,
 		.chunk = chunk,
-		.stack_type = jfr_type(chunk, "jdk.types.StackTrace"),
-		.thread_type = jfr_type(chunk, "java.lang.Thread"),
-		.class_type = jfr_type(chunk, "java.lang.Class"),
-		.method_type = jfr_type(chunk, "jdk.types.Method"),
-		.frame_type = jfr_type(chunk, "jdk.types.FrameType"),
-		.state_type = jfr_type(chunk, "jdk.types.ThreadState"),
-		.context_type = jfr_type(chunk, JFR_CONTEXT_TYPE),
+		.stack_type = jfr_type_by_name(chunk, "jdk.types.StackTrace"),
+		.thread_type = jfr_type_by_name(chunk, "java.lang.Thread"),
+		.class_type = jfr_type_by_name(chunk, "java.lang.Class"),
+		.method_type = jfr_type_by_name(chunk, "jdk.types.Method"),
+		.frame_type = jfr_type_by_name(chunk, "jdk.types.FrameType"),
+		.state_type = jfr_type_by_name(chunk, "jdk.types.ThreadState"),
+		.context_type = jfr_type_by_name(chunk, JFR_CONTEXT_TYPE),
 		.text = BUF_INIT(TEXT_MAX),
 		.text2 = BUF_INIT(TEXT_MAX),
 		.stack = BUF_INIT(TEXT_MAX * 4),
@@ -107,7 +107,8 @@ bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
 	return text ? is_default_state(text) : event->kind == JFR_EXECUTION_SAMPLE;
 }
 
-/* Put frame ID on the stack, and those that it is inlined into. */
+/* Append frame ID and the frames that it is inlined into to the stack. Returns false when out of
+ * memory. */
 static bool stack_append_frame(struct resolve *r, uint32_t id)
 {
 	while (id && !buf_append(&r->stack, &id, sizeof(id))) {
@@ -125,7 +126,7 @@ static bool stack_append_frames(struct resolve *r, uint64_t key)
 	struct cursor c;
 	uint64_t count;
 
-	if (!jfr_constant(r->chunk, r->stack_type, key, &value) ||
+	if (!jfr_constant_get(r->chunk, r->stack_type, key, &value) ||
 	    !jfr_value_get_field(r->chunk, &value, "frames", &frames))
 		return false;
 	c = (struct cursor){ frames.at, frames.end, false };
@@ -145,7 +146,7 @@ static uint32_t add_class_frame(struct resolve *r, uint64_t class, enum jfr_fram
 	struct jfr_value value;
 
 	buf_reset(&r->text);
-	if (jfr_constant(r->chunk, r->class_type, class, &value)) {
+	if (jfr_constant_get(r->chunk, r->class_type, class, &value)) {
 		resolve_class_text(r, &value, &r->text);
 		names_format_java_class(&r->text, r->query->simple);
 	} else {
@@ -156,7 +157,8 @@ static uint32_t add_class_frame(struct resolve *r, uint64_t class, enum jfr_fram
 	return intern(&r->profile->frames, &frame, sizeof(frame));
 }
 
-/* What is on the stack, by its number. */
+/* Returns the ID of the current stack; 0 if the profile's stacks have reached their maximum
+ * size. */
 static uint32_t resolve_intern_stack(struct resolve *r)
 {
 	struct profile *profile = r->profile;
@@ -199,7 +201,7 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 	return id;
 }
 
-/* Rename by the first expression that matches. */
+/* Rename THREAD by the first matching expression of the query. */
 static void rename_thread(struct resolve *r, struct thread_key *thread)
 {
 	const char *name = intern_text(&r->profile->names, thread->name);
@@ -224,7 +226,7 @@ uint32_t resolve_thread(struct resolve *r, uint64_t key)
 		return 0;
 	if (constant && constant->memo)
 		return constant->memo;
-	if (constant && jfr_constant(r->chunk, r->thread_type, key, &value)) {
+	if (constant && jfr_constant_get(r->chunk, r->thread_type, key, &value)) {
 		if (jfr_value_get_field(r->chunk, &value, "osThreadId", &field) &&
 		    jfr_value_integer(&field))
 			thread.tid = (uint32_t)jfr_value_integer(&field);
@@ -244,21 +246,8 @@ uint32_t resolve_thread(struct resolve *r, uint64_t key)
 	return id;
 }
 
-/* Append "KEY=" and the string NAME of VALUE, as a line. */
-static void append_id(struct resolve *r, const struct jfr_value *value, const char *name,
-		      const char *key)
-{
-	size_t before = r->text.length;
-	struct jfr_value field;
-
-	if (!jfr_value_get_field(r->chunk, value, name, &field) || buf_printf(&r->text, "%s=", key))
-		return;
-	if (!jfr_value_append_string(r->chunk, &field, &r->text) || buf_append(&r->text, "\n", 1))
-		r->text.length = before;
-}
-
-/* The lines of TEXT, each made fit to be shown, to OUT. */
-static void clean_lines(const struct buf *text, struct buf *out)
+/* Replace OUT by the sanitized lines of TEXT. */
+static void sanitize_lines(const struct buf *text, struct buf *out)
 {
 	struct buf line = BUF_INIT(TEXT_MAX);
 
@@ -291,13 +280,10 @@ uint32_t resolve_context(struct resolve *r, uint64_t key)
 	if (constant->memo)
 		return constant->memo == MEMO_NONE ? 0 : constant->memo;
 	buf_reset(&r->text);
-	if (jfr_constant(r->chunk, r->context_type, key, &value)) {
-		append_id(r, &value, "traceId", "trace_id");
-		append_id(r, &value, "spanId", "span_id");
-		if (jfr_value_get_field(r->chunk, &value, "labels", &labels))
-			jfr_value_append_string(r->chunk, &labels, &r->text);
-	}
-	clean_lines(&r->text, &r->text2);
+	if (jfr_constant_get(r->chunk, r->context_type, key, &value) &&
+	    jfr_value_get_field(r->chunk, &value, "labels", &labels))
+		jfr_value_append_string(r->chunk, &labels, &r->text);
+	sanitize_lines(&r->text, &r->text2);
 	id = r->text2.length ? intern(&r->profile->names, r->text2.data, r->text2.length) : 0;
 	constant->memo = id ? id : MEMO_NONE;
 	return id;

@@ -1,4 +1,4 @@
-/* From a frame of a stack trace to a frame of a profile. */
+/* Resolver of frames: converts a frame of a stack trace to a frame of a profile. */
 #include "profile/aggregate/resolve_frame.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static bool is_native(const struct resolve *r, enum jfr_frame_type type)
 	       type == JFR_FRAME_KERNEL;
 }
 
-/* Where in PATH the end of it begins that tells it from most others: "flask/app.py". */
+/* Returns the offset of the last two components of PATH, which mostly identify it:
+ * "flask/app.py". */
 static size_t short_path_offset(const char *path)
 {
 	size_t at = strlen(path), slashes = 0;
@@ -32,7 +33,7 @@ static size_t short_path_offset(const char *path)
 	return at;
 }
 
-/* A script's function has its file in place of a class, which r->text2 holds. */
+/* Set the module of a script function: the class in r->text2 is the path of its file. */
 static void set_script_module(struct resolve *r, struct frame *frame)
 {
 	struct intern *names = &r->profile->names;
@@ -45,7 +46,7 @@ static void set_script_module(struct resolve *r, struct frame *frame)
 		frame->file = intern_string(names, path);
 }
 
-/* Put the method's and the class's names into FRAME. */
+/* Set FRAME's module to METHOD's class or library, and r->text to its display name. */
 static void set_frame_names(struct resolve *r, const struct jfr_value *method, struct frame *frame)
 {
 	struct intern *names = &r->profile->names;
@@ -73,13 +74,13 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 		names_drop_arguments(&r->text);
 }
 
-static enum jfr_frame_type type_of(const struct resolve *r, const struct stored_frame *stored)
+static enum jfr_frame_type frame_type(const struct resolve *r, const struct stored_frame *stored)
 {
 	return stored->type < sizeof(r->types) ? (enum jfr_frame_type)r->types[stored->type]
 					       : JFR_FRAME_NATIVE;
 }
 
-/* The number of FRAME, whose name is in r->text. */
+/* Returns the ID of FRAME, whose name is in r->text. */
 static uint32_t intern_frame(struct resolve *r, struct frame *frame)
 {
 	names_clean(&r->text);
@@ -87,7 +88,7 @@ static uint32_t intern_frame(struct resolve *r, struct frame *frame)
 	return intern(&r->profile->frames, frame, sizeof(*frame));
 }
 
-/* What the engine calls a function that it has no name for: LIBRARY+0xADDRESS. */
+/* Whether the name in r->text is LIBRARY+0xADDRESS, as the engine names unknown functions. */
 static bool is_nameless(struct resolve *r, const char *library)
 {
 	const char *name = buf_string(&r->text);
@@ -111,7 +112,7 @@ static void append_source_location(struct resolve *r, const char *file, uint32_t
 	buf_printf(&r->text, " (%s:%u)", slash ? slash + 1 : file, line);
 }
 
-/* Put the place in the source into FRAME and its name, as far as they are asked for. */
+/* Set the source location in FRAME, and append it to its name, as the query requests. */
 static void set_source_location(struct resolve *r, struct frame *frame,
 				const struct debug_frame *place)
 {
@@ -122,8 +123,8 @@ static void set_source_location(struct resolve *r, struct frame *frame,
 		append_source_location(r, place->file, place->line);
 }
 
-/* FRAME, named in r->text, is at ADDRESS of LIBRARY: add what debug files say. Returns the number of
- * the innermost frame, from which `caller` leads to FRAME. */
+/* Symbolize FRAME, whose name is in r->text, at ADDRESS of LIBRARY with debug files. Returns the ID
+ * of the innermost frame, from which `caller` leads to FRAME. */
 static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 				const struct library *library, uint32_t address)
 {
@@ -158,7 +159,8 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 	return id;
 }
 
-/* The library that STORED's address is in, where that is known and asked for. */
+/* Returns the library of STORED's address, if it is known and the query needs addresses, or
+ * NULL. */
 static const struct library *frame_find_library(const struct resolve *r, const struct frame *frame,
 						const struct stored_frame *stored)
 {
@@ -171,11 +173,11 @@ static const struct library *frame_find_library(const struct resolve *r, const s
 
 static uint32_t add_frame(struct resolve *r, const struct stored_frame *stored)
 {
-	struct frame frame = { .type = type_of(r, stored) };
+	struct frame frame = { .type = frame_type(r, stored) };
 	const struct library *library;
 	struct jfr_value value;
 
-	if (jfr_constant(r->chunk, r->method_type, stored->method, &value))
+	if (jfr_constant_get(r->chunk, r->method_type, stored->method, &value))
 		set_frame_names(r, &value, &frame);
 	else {
 		buf_reset(&r->text);
@@ -194,7 +196,7 @@ static uint32_t add_frame(struct resolve *r, const struct stored_frame *stored)
 	return intern_frame(r, &frame);
 }
 
-/* A line that is not known is negative, as Java has it: as 32 bits of it, or as all 64. */
+/* Returns LINE, or 0 if it is unknown: Java then writes a negative number, with 32 or 64 bits. */
 static uint32_t valid_line(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
@@ -205,7 +207,8 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 	*stored = (struct stored_frame){ 0 };
 	for (size_t i = 0; i < type->field_count && !c->bad; i++) {
 		const struct jfr_field *field = &type->fields[i];
-		bool plain = !field->array && (field->constant || field->type->shape == JFR_VARINT);
+		bool plain = !field->is_array &&
+			     (field->is_constant || field->type->shape == JFR_VARINT);
 
 		if (plain && !strcmp(field->name, "method"))
 			stored->method = cursor_varint(c);
@@ -220,9 +223,9 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 	}
 }
 
-/* Frames of one method mostly come with the same line and type: the memo of the method's constant
- * holds the last frame, and stands for as long as line and type agree. Where addresses count, few
- * agree. */
+/* The memo of a method's constant caches its last frame, which is used if line and type are equal:
+ * most frames of a method have the same. With addresses, few frames are equal, so there is no
+ * cache. */
 uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 {
 	struct jfr_constant *constant =
@@ -234,7 +237,7 @@ uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 
 	if (constant && constant->memo) {
 		frame = intern_key(&r->profile->frames, constant->memo);
-		if (frame->line == want && frame->type == type_of(r, stored))
+		if (frame->line == want && frame->type == frame_type(r, stored))
 			return constant->memo;
 	}
 	id = add_frame(r, stored);

@@ -1,4 +1,5 @@
-/* The chunk whose constants are resolved, and the profile that they become a part of. */
+/* State of a resolver: the chunk whose constants are resolved, and the profile that they are added
+ * to. */
 #ifndef PROFILE_AGGREGATE_RESOLVE_STATE_H
 #define PROFILE_AGGREGATE_RESOLVE_STATE_H
 
@@ -12,11 +13,12 @@ struct resolve {
 	struct jfr_type *stack_type, *thread_type, *class_type, *method_type, *frame_type,
 		*state_type, *context_type;
 	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
-	bool default_state; /* its thread states: STATE_DEFAULT marks a sample of CPU time */
+	bool default_state; /* async-profiler's thread states: STATE_DEFAULT marks a CPU sample */
 	uint8_t types[64];  /* enum jfr_frame_type by key */
-	uint32_t labels;    /* of the file, in the profile's names */
-	struct libraries libraries; /* of the chunk, where addresses are asked for */
-	struct buf text, text2, stack;
+	uint32_t labels;    /* labels of the file, in the profile's names */
+	struct libraries libraries; /* libraries of the chunk, if the query needs addresses */
+	struct buf text, text2;     /* scratch: a name, and a class or path */
+	struct buf stack;           /* frame IDs of the current stack, leaf first */
 };
 
 #endif

@@ -1,8 +1,7 @@
-/* What the table of the sampler of native memory held. */
+/* Reader of snapshots of the native memory sampler's table. */
 #include "profile/aggregate/retained.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "profile/aggregate/resolve.h"
 
@@ -21,10 +20,10 @@ static bool retained_read_chunk(struct profile *profile, const struct query *que
 		feed->failed |= err == -EBADMSG;
 		return false;
 	}
-	if (!jfr_type(&chunk, "asprof.RetainedHeap"))
+	if (!jfr_type_by_name(&chunk, "asprof.RetainedHeap"))
 		goto out;
 	resolve_open(&resolve, profile, query, &chunk, from);
-	jfr_scan(&scan, &chunk, JFR_MASK(JFR_RETAINED) | JFR_MASK(JFR_SETTING));
+	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_RETAINED) | JFR_MASK(JFR_SETTING));
 	while (jfr_scan_next(&scan, &event)) {
 		const int64_t *slot = event.slot;
 		uint32_t stack;
@@ -68,7 +67,7 @@ int retained_read(struct profile *profile, const struct query *query, struct fee
 		return -ENOMEM;
 	while (feed->calls->next(feed, &chunk)) {
 		if (retained_read_chunk(&last, query, feed, &chunk)) {
-			/* It says all, so it takes the place of the one before. */
+			/* A snapshot is complete, so it replaces the previous one. */
 			profile_free(profile);
 			*profile = last;
 			any = true;

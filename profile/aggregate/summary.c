@@ -1,4 +1,4 @@
-/* What is in recordings, added up. */
+/* Summary of recordings. */
 #include "profile/aggregate/summary.h"
 
 #include <errno.h>
@@ -12,19 +12,24 @@
 #include "profile/basics/array.h"
 
 const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
-	{ "ringFull", "samples: taken faster than they could be collected" },
+	{ "ringFull",
+	  "samples: taken faster than they were collected; lengthen the sampling intervals" },
 	{ "late", "samples: due while their thread could not take them" },
-	{ "eventsDropped", "events: not written, for want of memory or room" },
-	{ "stackTableFull", "stacks: too many different ones" },
+	{ "eventsDropped", "events: not written for lack of memory or space" },
+	{ "stackTableFull",
+	  "stacks: too many different ones in a report; shorten ASPROF_AGENT_REPORTING_INTERVAL" },
 	{ "threadTableFull", "thread names: too many threads" },
 	{ "contextTableFull",
 	  "samples: kept without their span and labels, of too many different ones" },
-	{ "tableEvictions", "living allocations: too many at once to be followed" },
-	{ "stalls", "stalls: more in a second than are told" },
+	{ "retainedStacksCut",
+	  "stacks of retained memory: cut, as there are too many; raise ASPROF_AGENT_NATIVE_MEM" },
+	{ "tableEvictions",
+	  "living allocations: too many at once to be followed; raise ASPROF_AGENT_NATIVE_MEM" },
+	{ "stalls", "stalls: more per second than are recorded" },
 	{ "timerFailures", "threads: no timer could be set" },
 };
 
-/* Events that are of no type which the chunk describes. */
+/* Events of types that the chunk does not describe. */
 #define UNDESCRIBED_TYPE "(metadata and constants)"
 
 static void summary_add_type(struct summary *s, const char *name, const struct event_count *count)
@@ -42,21 +47,18 @@ static void summary_add_type(struct summary *s, const char *name, const struct e
 	types[id].bytes += count->bytes;
 }
 
-/* Told by the builtin engine. */
+/* Add the losses in EVENT, which only the builtin engine writes. */
 static void summary_add_losses(struct summary *s, const struct jfr_chunk *chunk,
 			       const struct jfr_event *event)
 {
-	struct jfr_value value;
-
 	s->has_losses = true;
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
-		if (jfr_event_get_field(chunk, event, summary_causes[i].field, &value))
-			s->lost[i] += (uint64_t)jfr_value_integer(&value);
+		s->lost[i] += jfr_event_get_integer(chunk, event, summary_causes[i].field);
 }
 
 static void summary_add_thread(struct summary *s, uint32_t thread, uint64_t events)
 {
-	uint64_t *list = array_reserve(s->threads, &s->thread_room, thread, sizeof(*list));
+	uint64_t *list = array_reserve(s->threads, &s->thread_capacity, thread, sizeof(*list));
 
 	if (!list) {
 		s->out_of_memory = true;
@@ -66,7 +68,8 @@ static void summary_add_thread(struct summary *s, uint32_t thread, uint64_t even
 	list[thread] += events;
 }
 
-/* Events without a time of their own (metadata and constants) are not of any period or thread. */
+/* Whether the query includes EVENT. Metadata and constants have no time and belong to no period or
+ * thread. */
 static bool summary_wants_event(const struct summary *s, struct resolve *resolve,
 				struct filter *filter, const struct jfr_event *event, int64_t from,
 				int64_t to)
@@ -122,7 +125,7 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 	size_t index;
 
 	period_ticks(&s->period, &chunk->header, &from, &to);
-	jfr_scan(&scan, chunk, ~0u);
+	jfr_scan_start(&scan, chunk, ~0u);
 	while (counts && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read_event(settings, chunk, &event);
@@ -151,7 +154,8 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 	free(counts);
 }
 
-/* The later ones stay; of two at one time the same ones, whoever has read which of them first. */
+/* Keep the later settings; of two at the same time, the choice does not depend on which thread read
+ * which chunk. */
 static void summary_update_settings(struct summary *s, const struct settings *settings,
 				    int64_t since_ns)
 {
@@ -187,7 +191,7 @@ static void summary_read_chunk(struct summary *s, struct feed *feed, struct feed
 			feed->calls->damage(feed, from, &chunk.error);
 		return;
 	}
-	chunk.mapped = !from->in_memory;
+	chunk.is_mapped_file = !from->in_memory;
 	s->chunks++;
 	s->bytes += from->header.size;
 	period_add_chunk(&s->period, &s->profile, &from->header);
@@ -218,7 +222,7 @@ static void summary_merge(struct summary *into, const struct summary *from)
 			summary_add_type(into, from->types[i].name, &from->types[i]);
 	for (uint32_t id = 1; id <= from->profile.threads.count; id++)
 		summary_add_thread(into, profile_merge_thread(&into->profile, &from->profile, id),
-				   id < from->thread_room ? from->threads[id] : 0);
+				   id < from->thread_capacity ? from->threads[id] : 0);
 	for (uint32_t id = 1; id <= from->engines.count; id++)
 		intern_string(&into->engines, intern_text(&from->engines, id));
 	if (from->engines.count)
@@ -249,7 +253,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Number the engines anew, in an order that does not hang on who read what first. */
+/* Renumber the engines in an order that does not depend on which thread read which chunk. */
 static void summary_sort_engines(struct summary *s)
 {
 	uint32_t count = s->engines.count;

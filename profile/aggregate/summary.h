@@ -1,4 +1,4 @@
-/* What is in recordings, added up: events by type, threads, losses, engines. */
+/* Summary of recordings: events by type, threads, losses, engines. */
 #ifndef PROFILE_AGGREGATE_SUMMARY_H
 #define PROFILE_AGGREGATE_SUMMARY_H
 
@@ -12,8 +12,8 @@ struct event_count {
 	uint64_t events, bytes;
 };
 
-/* What may be lost: a field of asprof.Losses, and what to call it. */
-#define SUMMARY_CAUSES 9
+/* Causes of losses: a field of asprof.Losses, and its description. */
+#define SUMMARY_CAUSES 10
 extern const struct loss_cause {
 	const char *field, *text;
 } summary_causes[SUMMARY_CAUSES];
@@ -21,25 +21,25 @@ extern const struct loss_cause {
 struct summary {
 	const struct query *query;
 	struct profile profile;    /* threads, span and names */
-	struct event_count *types; /* by number of the name; sorted in the end */
+	struct event_count *types; /* by ID of the name; finally sorted */
 	uint32_t room;
-	uint64_t *threads; /* events by number of the thread */
-	uint32_t thread_room;
-	bool want_metrics; /* set it before, where they are wanted */
+	uint64_t *threads; /* events by thread ID */
+	uint32_t thread_capacity;
+	bool want_metrics; /* fill `metrics`; set before summary_read() */
 	uint64_t metrics[METRICS];
 	struct period period;
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
 	bool has_losses;
-	bool java_unnamed; /* a Java machine was there, and the engine does not name its functions */
+	bool java_unnamed; /* a JVM was loaded, and the engine does not know names of Java methods */
 	struct intern engines;
-	struct settings settings; /* those that were last in force, and since when */
-	int64_t settings_ns;
+	struct settings settings; /* the latest settings, */
+	int64_t settings_ns;      /* and the start of their chunk */
 	bool out_of_memory;
 };
 
-/* Read all of FEED that QUERY asks for, with several threads. SUMMARY starts as {0}. The types with
- * events come first, the most frequent of them leading. Returns 0, -ENOMEM, or -EIO when something
- * could not be read, which was told; release with summary_free() either way. */
+/* Read all of FEED that matches QUERY, with several threads. SUMMARY starts as {0}. The types are
+ * sorted by their number of events, most frequent first. Returns 0, -ENOMEM, or -EIO if some data
+ * could not be read, which was reported. Release with summary_free() in any case. */
 int summary_read(struct summary *summary, const struct query *query, struct feed *feed);
 void summary_free(struct summary *summary);
 

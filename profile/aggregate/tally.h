@@ -1,5 +1,5 @@
-/* Samples of one chunk added up by its own constants, before any of them is resolved: a recording
- * has many more samples than stacks. */
+/* Hash table of a chunk's samples, added up by the chunk's own constants. Constants are resolved
+ * afterwards, as a recording has many more samples than stacks. One thread uses a table. */
 #ifndef PROFILE_AGGREGATE_TALLY_H
 #define PROFILE_AGGREGATE_TALLY_H
 
@@ -13,16 +13,18 @@ struct tally_key {
 struct tally {
 	struct tally_key key;
 	int64_t count, total;
-	int64_t newest; /* when the last of them was taken, in ticks */
+	int64_t newest; /* time of the last sample, in ticks */
 	double scaled_count, scaled_total;
+	double count_variance, total_variance; /* of the scaled ones: see struct sample */
 };
 
 struct tallies {
-	struct tally *table; /* a place is free where key.metric is 0 */
+	struct tally *table; /* an entry is free if key.metric is 0 */
 	uint32_t count, capacity;
 };
 
-/* The place of KEY, new ones zeroed; NULL when out of memory. Valid until the next call. */
+/* Returns the entry of KEY, zeroed if it is new, valid until the next call; NULL when out of
+ * memory. */
 struct tally *tallies_get(struct tallies *tallies, const struct tally_key *key);
 
 void tallies_clear(struct tallies *tallies);

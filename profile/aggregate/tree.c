@@ -1,4 +1,4 @@
-/* Stacks as a tree from the outermost frame inwards. */
+/* Call tree of a profile, from the outermost frames inwards. */
 #include "profile/aggregate/tree.h"
 
 #include <errno.h>
@@ -28,9 +28,9 @@ static uint32_t *tree_find_slot(const struct tree *t, uint32_t parent, uint32_t 
 
 static int tree_grow(struct tree *t)
 {
-	uint32_t room = t->room ? t->room * 2 : 256;
-	struct node *nodes = realloc(t->nodes, room * sizeof(*nodes));
-	uint32_t *slots = calloc((size_t)room * 2, sizeof(*slots));
+	uint32_t capacity = t->capacity ? t->capacity * 2 : 256;
+	struct node *nodes = realloc(t->nodes, capacity * sizeof(*nodes));
+	uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
 
 	if (nodes)
 		t->nodes = nodes;
@@ -41,8 +41,8 @@ static int tree_grow(struct tree *t)
 	}
 	free(t->slots);
 	t->slots = slots;
-	t->slot_count = room * 2;
-	t->room = room;
+	t->slot_count = capacity * 2;
+	t->capacity = capacity;
 	if (!t->count)
 		t->nodes[t->count++] = (struct node){ .type = JFR_FRAME_NATIVE };
 	for (uint32_t i = 1; i < t->count; i++)
@@ -54,7 +54,7 @@ static uint32_t tree_add_child(struct tree *t, uint32_t parent, const struct fra
 {
 	uint32_t type = common_type(frame->type), *slot;
 
-	if (t->count == t->room && tree_grow(t))
+	if (t->count == t->capacity && tree_grow(t))
 		return parent;
 	slot = tree_find_slot(t, parent, frame->name, type);
 	if (!*slot) {
@@ -84,7 +84,7 @@ static void node_add_weight(struct node *n, uint32_t type, double weight, bool b
 		n->c1 += weight;
 }
 
-/* What names a frame of FROM has in INTO. */
+/* Returns FRAME of FROM with its names converted to IDs in INTO. */
 static struct frame frame_translate_names(struct profile *into, const struct profile *from,
 					  const struct frame *frame)
 {

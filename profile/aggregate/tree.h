@@ -1,5 +1,5 @@
-/* Stacks as a tree from the outermost frame inwards: what folded stacks and flame graphs are
- * printed from. */
+/* Call tree of a profile, from the outermost frames inwards. The source of folded stacks and flame
+ * graphs. */
 #ifndef PROFILE_AGGREGATE_TREE_H
 #define PROFILE_AGGREGATE_TREE_H
 
@@ -7,35 +7,37 @@
 
 struct node {
 	uint32_t name;   /* in the profile's names */
-	uint32_t module; /* likewise, 0: none */
+	uint32_t module; /* in the profile's names; 0: none */
 	uint32_t type; /* enum jfr_frame_type; Java's are all JFR_FRAME_JIT here, see node_type() */
-	uint32_t parent, child, next; /* nodes; 0: none (the root is nobody's child) */
+	uint32_t parent, child, next; /* indexes of nodes; 0: none, as the root is not a child */
 	double self, total;
 	double inlined, c1, interpreted; /* parts of total */
-	double base_self, base_total;    /* of the profile that is compared with */
+	double base_self, base_total;    /* weights in the base of a comparison */
 };
 
 struct tree {
 	struct node *nodes; /* [0] is the root */
-	uint32_t count, room;
+	uint32_t count, capacity;
 	uint32_t *slots, slot_count;
 	uint32_t depth;
 	bool out_of_memory;
 };
 
-/* Add METRIC of PROFILE to TREE, which starts as {0}; with THREADS the outermost frame is the
- * thread's name, which is put into the profile's names. Samples without a stack are left out. */
+/* Add METRIC of PROFILE to TREE, which starts as {0}. With THREADS, the outermost frame is the
+ * thread's name, which is added to the profile's names. Samples without a stack are omitted.
+ * Returns 0 or -ENOMEM. */
 int tree_add(struct tree *tree, struct profile *profile, enum metric metric, bool by_total,
 	     bool threads);
 
-/* Add what is compared with; its names are put into PROFILE's. */
+/* Add BASE, the base of a comparison with PROFILE. Its names are added to PROFILE's. Same
+ * results. */
 int tree_add_base(struct tree *tree, struct profile *profile, const struct profile *base,
 		  enum metric metric, bool by_total, bool threads);
 
-/* Put the children of every node in the order of their names. */
+/* Sort the children of each node by name. */
 void tree_sort(struct tree *tree, const struct profile *profile);
 
-/* How a node counts that several kinds of frames share: as async-profiler decides it. */
+/* Returns the type of NODE, whose frames can be of several types; same rule as async-profiler. */
 enum jfr_frame_type node_type(const struct node *node);
 
 void tree_free(struct tree *tree);

@@ -1,13 +1,13 @@
-/* Lists that grow as they are filled. */
+/* Arrays that grow to hold a given index. */
 #ifndef PROFILE_BASICS_ARRAY_H
 #define PROFILE_BASICS_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Give LIST, which has room for *ROOM elements of SIZE bytes, room for element INDEX; the new ones
- * are zero. Returns the list, which may have moved, or NULL when out of memory: then LIST is as it
- * was. */
-void *array_reserve(void *list, uint32_t *room, uint32_t index, size_t size);
+/* Grow ARRAY, which has *CAPACITY elements of SIZE bytes, so that it holds element INDEX. New
+ * elements are zero. Returns the array, which may have moved, or NULL when out of memory: then
+ * ARRAY and *CAPACITY are unchanged. Release with free(). */
+void *array_reserve(void *array, uint32_t *capacity, uint32_t index, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Byte strings, each once: a hash table over keys in blocks that never move. */
+/* Intern table: a hash table over keys in memory blocks that never move. */
 #include "profile/basics/intern.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static uint32_t intern_hash(const void *key, size_t length)
 
 static void *intern_copy_key(struct intern *intern, const void *key, size_t length)
 {
-	size_t need = (length + 8) & ~(size_t)7; /* a NUL fits */
+	size_t need = (length + 8) & ~(size_t)7; /* includes a NUL */
 	struct intern_block *block = intern->blocks;
 	uint8_t *place;
 
@@ -72,13 +72,13 @@ static int intern_grow_slots(struct intern *intern)
 
 static int intern_grow_entries(struct intern *intern)
 {
-	uint32_t room = intern->room ? intern->room * 2 : 64;
-	struct intern_entry *entries = realloc(intern->entries, room * sizeof(*entries));
+	uint32_t capacity = intern->capacity ? intern->capacity * 2 : 64;
+	struct intern_entry *entries = realloc(intern->entries, capacity * sizeof(*entries));
 
 	if (!entries)
 		return -1;
 	intern->entries = entries;
-	intern->room = room;
+	intern->capacity = capacity;
 	return 0;
 }
 
@@ -93,12 +93,12 @@ uint32_t intern(struct intern *intern, const void *key, size_t length)
 	for (i = hash & (intern->slot_count - 1); (id = intern->slots[i]);
 	     i = (i + 1) & (intern->slot_count - 1)) {
 		entry = &intern->entries[id];
-		/* (Of no length, a key may be NULL, which memcmp must not be given.) */
+		/* An empty key may be NULL, which memcmp() does not accept. */
 		if (entry->hash == hash && entry->length == length &&
 		    (!length || !memcmp(entry->key, key, length)))
 			return id;
 	}
-	if (intern->count + 1 >= intern->room && intern_grow_entries(intern))
+	if (intern->count + 1 >= intern->capacity && intern_grow_entries(intern))
 		return 0;
 	copy = intern_copy_key(intern, key, length);
 	if (!copy)
@@ -116,7 +116,7 @@ uint32_t intern_string(struct intern *intern_, const char *string)
 
 const void *intern_key(const struct intern *intern, uint32_t id)
 {
-	/* As long as any struct that is interned. */
+	/* As large as the largest interned struct. */
 	static const uint64_t none[8];
 
 	return id && id <= intern->count ? intern->entries[id].key : none;

@@ -1,4 +1,4 @@
-/* Numbers and names as people and programs read them. */
+/* Formatting of numbers, times and names for terminals and for JSON. */
 #include "profile/basics/text.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #include "core/units.h"
 
-/* With three digits, or as many as there are. */
+/* VALUE with three significant digits; integers below 1000 without decimals. */
 static const char *format_rounded(char out[TEXT_NUMBER], double value, const char *unit)
 {
 	snprintf(out, TEXT_NUMBER, "%.*f%s",
@@ -78,69 +78,46 @@ const char *text_time(char out[TEXT_NUMBER], int64_t ns)
 	return out;
 }
 
-/* Bytes of the UTF-8 character at P, 0 for what is none. */
-static size_t utf8_length(const uint8_t *p, size_t left)
+/* Later times have a year of five digits and are not real timestamps. */
+#define TIME_MAX_MS 253402300799000.0
+
+const char *text_local_time(char out[TEXT_NUMBER], double ms, const char *format)
 {
-	size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+	time_t seconds;
+	struct tm tm;
 
-	if (*p > 0xf4 || length > left)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
-	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return length;
-}
-
-/* The character of LENGTH bytes at P, where it has up to three. */
-static uint32_t utf8_point(const uint8_t *p, size_t length)
-{
-	if (length == 1)
-		return *p;
-	if (length == 2)
-		return (uint32_t)(*p & 0x1f) << 6 | (p[1] & 0x3f);
-	return (uint32_t)(*p & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-}
-
-/* Obeyed, not shown: controls, line and paragraph separators, and marks of direction (Unicode's
- * Bidi_Control). */
-static bool utf8_is_control(const uint8_t *p, size_t length)
-{
-	uint32_t c = utf8_point(p, length);
-
-	if (length > 3)
-		return false;
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
-void text_clean(void *text, size_t length)
-{
-	uint8_t *bytes = text;
-	size_t step;
-
-	for (size_t i = 0; i < length; i += step) {
-		step = utf8_length(bytes + i, length - i);
-		if (!step)
-			bytes[i] = '?';
-		else if (utf8_is_control(bytes + i, step))
-			memset(bytes + i, '?', step);
-		step += !step;
+	if (ms >= 0 && ms <= TIME_MAX_MS) {
+		seconds = (time_t)(ms / 1000);
+		if (localtime_r(&seconds, &tm) && strftime(out, TEXT_NUMBER, format, &tm))
+			return out;
 	}
+	snprintf(out, TEXT_NUMBER, "%.3g", ms);
+	return out;
 }
 
-void text_clean_string(char *text)
+bool text_has_suffix(const char *text, const char *suffix)
 {
-	text_clean(text, strlen(text));
+	size_t length = strlen(text), tail = strlen(suffix);
+
+	return length > tail && !strcmp(text + length - tail, suffix);
 }
 
-bool text_has_suffix(const char *text, const char *end)
+const char *text_base_name(const char *path)
 {
-	size_t length = strlen(text), tail = strlen(end);
+	const char *slash = strrchr(path, '/');
 
-	return length > tail && !strcmp(text + length - tail, end);
+	return slash ? slash + 1 : path;
+}
+
+const char *text_find_line(const char *lines, const char *text, bool is_key)
+{
+	size_t length = strlen(text);
+
+	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
+		if (!strncmp(lines, text, length) &&
+		    (is_key ? lines[length] == '=' : lines[length] == '\n' || !lines[length]))
+			return lines + length + is_key;
+	return NULL;
 }
 
 void json_string(FILE *out, const char *string)
@@ -180,7 +157,7 @@ unsigned text_terminal_width(void)
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-/* Characters, taken for columns. */
+/* Each UTF-8 character counts as one column. */
 static size_t count_characters(const char *text)
 {
 	size_t count = 0;
@@ -209,7 +186,7 @@ void text_print_name(FILE *out, const char *name, unsigned width)
 		fputs(name, out);
 		return;
 	}
-	/* The end of a name tells more than its start. */
+	/* The end of a name is more specific than its start. */
 	head = (width - 3) / 3;
 	tail = width - 3 - head;
 	fwrite(name, 1, (size_t)(skip_characters(name, head) - name), out);

@@ -1,9 +1,7 @@
-/* Protocol buffers, as far as profile.proto and OTLP's profiles need them. */
+/* Protocol buffers writer for profile.proto and OTLP profiles. */
 #include "profile/encode/proto.h"
 
 #include <string.h>
-
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 int proto_varint(struct buf *out, uint64_t value)
 {
@@ -24,7 +22,7 @@ int proto_int(struct buf *out, unsigned field, int64_t value)
 
 	if (!value)
 		return 0;
-	err = proto_varint(out, field << 3 | WIRE_VARINT);
+	err = proto_varint(out, field << 3 | PROTO_VARINT);
 	return err ? err : proto_varint(out, (uint64_t)value);
 }
 
@@ -37,13 +35,13 @@ int proto_fixed64(struct buf *out, unsigned field, uint64_t value)
 		return 0;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(value >> 8 * i);
-	err = proto_varint(out, field << 3 | WIRE_FIXED64);
+	err = proto_varint(out, field << 3 | PROTO_FIXED64);
 	return err ? err : buf_append(out, bytes, sizeof(bytes));
 }
 
 int proto_bytes(struct buf *out, unsigned field, const void *data, size_t length)
 {
-	int err = proto_varint(out, field << 3 | WIRE_BYTES);
+	int err = proto_varint(out, field << 3 | PROTO_BYTES);
 
 	if (!err)
 		err = proto_varint(out, length);

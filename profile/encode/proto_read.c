@@ -1,5 +1,7 @@
-/* Reading protocol buffers field by field. */
+/* Protocol buffers reader, field by field. */
 #include "profile/encode/proto_read.h"
+
+#include "profile/encode/proto.h"
 
 static bool read_varint(struct proto_reader *reader, uint64_t *value)
 {
@@ -33,13 +35,13 @@ bool proto_next(struct proto_reader *reader, struct proto_field *field)
 		return false;
 	field->number = (unsigned int)(tag >> 3);
 	switch (tag & 7) {
-	case 0:
+	case PROTO_VARINT:
 		return read_varint(reader, &field->value);
-	case 1:
+	case PROTO_FIXED64:
 		return read_fixed(reader, &field->value, 8);
-	case 5:
+	case PROTO_FIXED32:
 		return read_fixed(reader, &field->value, 4);
-	case 2:
+	case PROTO_BYTES:
 		if (!read_varint(reader, &field->value) ||
 		    field->value > (uint64_t)(reader->end - reader->at))
 			return false;

@@ -1,14 +1,16 @@
-/* A flame graph as one page. */
+/* Writer of a flame graph as one HTML page. */
 #include "profile/flamegraph/flamegraph_write.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate/confidence.h"
 #include "profile/basics/text.h"
 #include "profile/flamegraph/flamegraph_page.h"
 
-/* Inside a script element "</" and "<!--" would mean something. */
+/* Write STRING as JSON with '<' escaped: "</" and "<!--" have a meaning inside a script element. */
 static void json_write_script_string(FILE *out, const char *string)
 {
 	char *copy = NULL;
@@ -28,14 +30,14 @@ static void json_write_script_string(FILE *out, const char *string)
 	free(copy);
 }
 
-/* Names that the tree has, in the order in which numbers are given out. */
-struct strings {
-	uint32_t *number; /* by name in the profile; 0: none yet */
+/* Names used by the tree, in the order of their numbers in the page. */
+struct string_table {
+	uint32_t *number; /* number + 1 by name ID in the profile; 0: not added yet */
 	uint32_t *list;
 	uint32_t count;
 };
 
-static uint32_t string_table_add(struct strings *s, uint32_t name)
+static uint32_t string_table_add(struct string_table *s, uint32_t name)
 {
 	if (!s->number[name]) {
 		s->list[s->count] = name;
@@ -44,7 +46,8 @@ static uint32_t string_table_add(struct strings *s, uint32_t name)
 	return s->number[name] - 1;
 }
 
-static void string_table_write(FILE *out, const struct strings *s, const struct profile *profile)
+static void string_table_write(FILE *out, const struct string_table *s,
+			       const struct profile *profile)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		fputs(i ? ",\n" : "", out);
@@ -52,9 +55,10 @@ static void string_table_write(FILE *out, const struct strings *s, const struct 
 	}
 }
 
-/* Depth, name, module, type, self, base: the page knows the parent by the depth. */
+/* Write each node: depth, name, module, type, self, base self. The page derives parents from
+ * depths. */
 static void flamegraph_write_nodes(FILE *out, const struct tree *tree, double least,
-				   struct strings *names, struct strings *modules)
+				   struct string_table *names, struct string_table *modules)
 {
 	uint32_t at = tree->nodes[0].child, depth = 1;
 	bool first = true;
@@ -83,15 +87,28 @@ static void flamegraph_write_nodes(FILE *out, const struct tree *tree, double le
 	}
 }
 
+/* Write member NAME: the effective sample size of PROFILE; null if its shares are exact. */
+static void flamegraph_write_effective(FILE *out, const struct flamegraph *graph, const char *name,
+				       const struct profile *profile)
+{
+	double effective = INFINITY;
+
+	if (profile)
+		effective = profile_effective_of(profile, graph->metric, graph->by_total);
+	fputc(',', out);
+	interval_json_effective(out, name, effective);
+}
+
 static int flamegraph_write_data(FILE *out, const struct flamegraph *graph)
 {
 	const struct profile *profile = graph->profile;
 	uint32_t count = profile->names.count + 1;
-	struct strings names = { .number = calloc(count, sizeof(uint32_t)),
-				 .list = calloc(count, sizeof(uint32_t)) };
-	struct strings modules = { .number = calloc(count, sizeof(uint32_t)),
-				   .list = calloc(count, sizeof(uint32_t)) };
+	struct string_table names = { .number = calloc(count, sizeof(uint32_t)),
+				      .list = calloc(count, sizeof(uint32_t)) };
+	struct string_table modules = { .number = calloc(count, sizeof(uint32_t)),
+					.list = calloc(count, sizeof(uint32_t)) };
 	const struct metric_text *text = &metric_texts[graph->metric];
+	char losses[512];
 	int err = -ENOMEM;
 
 	if (!names.number || !names.list || !modules.number || !modules.list)
@@ -99,6 +116,11 @@ static int flamegraph_write_data(FILE *out, const struct flamegraph *graph)
 	string_table_add(&modules, 0);
 	fputs("{\"title\":", out);
 	json_write_script_string(out, graph->title);
+	losses_text(&profile->losses, graph->metric == METRIC_LIVE, losses, sizeof(losses));
+	fputs(",\"losses\":", out);
+	json_write_script_string(out, losses);
+	flamegraph_write_effective(out, graph, "effective", graph->profile);
+	flamegraph_write_effective(out, graph, "base_effective", graph->base);
 	fprintf(out, ",\"unit\":\"%s\",\"threads\":%s,\"reverse\":%s,\"base\":%s,\"nodes\":[",
 		graph->by_total ? text->total_unit : text->count_unit,
 		graph->threads ? "true" : "false", graph->reverse ? "true" : "false",

@@ -1,5 +1,5 @@
-/* The metadata event of a chunk: a table of strings, then a tree of elements with attributes, of
- * which `class` and `field` matter here. */
+/* Parser of a chunk's metadata event: a string table, then a tree of elements with attributes. Only
+ * `class` and `field` elements are used. */
 #include "profile/jfr/jfr_meta.h"
 
 #include <errno.h>
@@ -9,21 +9,22 @@
 
 #define DEPTH_MAX 32
 
-/* What is kept of each is many times as large as what a recording needs to claim it; no writer's
- * metadata comes near. */
+/* Limits, as a few bytes of a damaged recording could request much memory. Real metadata is far
+ * smaller. */
 #define STRINGS_MAX (1u << 20)
 #define TEXT_MAX    (16u << 20)
 #define TYPES_MAX   (1u << 14)
 #define FIELDS_MAX  (1u << 18)
 
-/* The elements are walked twice: to count, then to fill what was allocated by the count. */
+/* The elements are walked twice: first to count them, then to fill the allocated types and
+ * fields. */
 struct meta {
 	struct jfr_chunk *chunk;
 	struct cursor c;
 	const char **strings;
 	size_t string_count;
-	size_t types, fields; /* so far */
-	bool fill;
+	size_t types, fields; /* counted so far */
+	bool fill;            /* second walk */
 	struct jfr_field *field_space;
 };
 
@@ -103,12 +104,12 @@ static void meta_set_attribute(struct jfr_type *type, struct jfr_field *field, c
 	else if (field && !strcmp(name, "class"))
 		field->type_id = strtoll(value, NULL, 10);
 	else if (field && !strcmp(name, "constantPool"))
-		field->constant = !strcmp(value, "true");
+		field->is_constant = !strcmp(value, "true");
 	else if (field && !strcmp(name, "dimension"))
-		field->array = strcmp(value, "0") != 0;
+		field->is_array = strcmp(value, "0") != 0;
 }
 
-/* One element and all below it; OWNER is the class around it. */
+/* Read one element and its descendants. OWNER is the enclosing class. */
 static void meta_read_element(struct meta *m, struct jfr_type *owner, int depth)
 {
 	struct jfr_type *type = NULL;
@@ -130,7 +131,7 @@ static void meta_read_element(struct meta *m, struct jfr_type *owner, int depth)
 			field = &m->field_space[m->fields];
 			field->name = "";
 			if (!owner || field != owner->fields + owner->field_count)
-				cursor_fail(&m->c); /* not a run of its class's own */
+				cursor_fail(&m->c); /* fields of a class must be adjacent */
 			else
 				owner->field_count++;
 		}
@@ -164,7 +165,7 @@ static int meta_read_strings(struct meta *m)
 	for (uint64_t i = 0; i < count; i++) {
 		at[i] = text.length;
 		value.at = m->c.at;
-		if (m->c.at < m->c.end && *m->c.at != 2) /* no constants are known yet */
+		if (m->c.at < m->c.end && *m->c.at != 2) /* constants are not indexed yet */
 			jfr_value_append_string(m->chunk, &value, &text);
 		err = buf_append(&text, "", 1);
 		if (err) {
@@ -185,23 +186,23 @@ out:
 	return err;
 }
 
-/* How many reads a value of TYPE takes at most, arrays counted once; a type that holds itself, or
- * is absurdly large, comes out above WEIGHT_MAX. */
-#define WEIGHT_MAX 4096
+/* Maximum number of reads for a value of TYPE; an array counts once. A type that contains itself
+ * or is unreasonably large gets more than READ_COST_MAX. */
+#define READ_COST_MAX 4096
 static unsigned type_read_cost(const struct jfr_type *type, int depth)
 {
-	unsigned weight = 1;
+	unsigned cost = 1;
 
 	if (depth > DEPTH_MAX)
-		return WEIGHT_MAX + 1;
-	for (size_t i = 0; i < type->field_count && weight <= WEIGHT_MAX; i++)
-		weight += type->fields[i].constant || type->fields[i].array
-				  ? 1
-				  : type_read_cost(type->fields[i].type, depth + 1);
-	return weight;
+		return READ_COST_MAX + 1;
+	for (size_t i = 0; i < type->field_count && cost <= READ_COST_MAX; i++)
+		cost += type->fields[i].is_constant || type->fields[i].is_array
+				? 1
+				: type_read_cost(type->fields[i].type, depth + 1);
+	return cost;
 }
 
-/* Fill in what a type means here, and the links between types. */
+/* Set each type's shape, kind and entry in by_id, and link fields to their types. */
 static int meta_link_types(struct jfr_chunk *chunk)
 {
 	for (size_t i = 0; i < chunk->type_count; i++) {
@@ -223,14 +224,14 @@ static int meta_link_types(struct jfr_chunk *chunk)
 				return -EBADMSG;
 		}
 	for (size_t i = 0; i < chunk->type_count; i++)
-		if (type_read_cost(&chunk->types[i], 0) > WEIGHT_MAX)
+		if (type_read_cost(&chunk->types[i], 0) > READ_COST_MAX)
 			return -EBADMSG;
 	return 0;
 }
 
 static bool is_integer(const struct jfr_field *field)
 {
-	return !field->array && (field->constant || field->type->shape == JFR_VARINT);
+	return !field->is_array && (field->is_constant || field->type->shape == JFR_VARINT);
 }
 
 static int field_slot(const struct jfr_field *field)
@@ -243,8 +244,8 @@ static int field_slot(const struct jfr_field *field)
 	return -1;
 }
 
-/* The bytes that the plan reads at most, where all it meets are integers. */
-static unsigned plan_bytes(const struct jfr_type *type)
+/* Maximum number of bytes that TYPE's plan reads; 0 if not all of its fields are integers. */
+static unsigned plan_max_bytes(const struct jfr_type *type)
 {
 	unsigned integers = 0;
 
@@ -256,8 +257,8 @@ static unsigned plan_bytes(const struct jfr_type *type)
 	return integers * 9;
 }
 
-/* Fields after the last wanted one are not walked at all. A type of so many fields that the plan
- * overflows keeps what fits: no writer's event comes near. */
+/* Make the plan that fills an event's slots. It ends at the last field that has a slot. If a type
+ * has more fields than a plan holds, the plan is cut; real events have far fewer. */
 static void type_make_plan(struct jfr_type *type)
 {
 	struct jfr_step *step = type->plan;
@@ -276,7 +277,7 @@ static void type_make_plan(struct jfr_type *type)
 		if (slot >= 0)
 			type->plan_length = (size_t)(step - type->plan);
 	}
-	type->plan_bytes = plan_bytes(type);
+	type->plan_bytes = plan_max_bytes(type);
 }
 
 static int meta_walk_tree(struct meta *m, struct cursor tree, bool fill)
@@ -315,7 +316,7 @@ int jfr_meta_read(struct jfr_chunk *chunk)
 	if (!chunk->types)
 		goto out;
 	chunk->type_count = m.types;
-	/* The last type is a spare one, which owns the fields. */
+	/* A spare type at the end owns the memory of all fields. */
 	m.field_space = calloc(m.fields + 1, sizeof(*m.field_space));
 	chunk->types[m.types].fields = m.field_space;
 	chunk->by_id = calloc(JFR_SMALL_ID, sizeof(*chunk->by_id));

@@ -1,9 +1,9 @@
-/* What is looked up in an open chunk. */
+/* Lookup of types and constants in an open chunk. */
 #include "profile/jfr/jfr_parsed.h"
 
 #include <string.h>
 
-struct jfr_type *jfr_type(const struct jfr_chunk *chunk, const char *name)
+struct jfr_type *jfr_type_by_name(const struct jfr_chunk *chunk, const char *name)
 {
 	for (size_t i = 0; i < chunk->type_count; i++)
 		if (!strcmp(chunk->types[i].name, name))

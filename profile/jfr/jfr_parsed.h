@@ -1,5 +1,4 @@
-/* What is known of a chunk of a recording once it is open: its header, its types, where its
- * constants stand; and one event of it. */
+/* An open chunk of a recording (header, types, index of constants) and one event of it. */
 #ifndef PROFILE_JFR_JFR_PARSED_H
 #define PROFILE_JFR_JFR_PARSED_H
 
@@ -9,13 +8,14 @@
 
 #include "engine/jfr/jfr_types.h"
 
-/* What was wrong, and where: OFFSET counts from the start of the file. */
+/* First damage found. */
 struct jfr_error {
-	uint64_t offset;
-	const char *what; /* a constant string; NULL while all is well */
+	uint64_t offset;  /* from the start of the file */
+	const char *what; /* a constant string; NULL: no error */
 };
 
-/* Integer fields, read by name from whichever event has them; 0 where it has not. */
+/* Integer fields that are found by name in any event type. A slot is 0 if the event has no such
+ * field. */
 enum jfr_slot {
 	JFR_TIME,   /* startTime, in ticks */
 	JFR_THREAD, /* eventThread or sampledThread: key of a constant */
@@ -50,17 +50,18 @@ struct jfr_field {
 	const char *name;
 	struct jfr_type *type; /* never NULL once a chunk is open */
 	int64_t type_id;
-	bool constant; /* holds a key into the type's constants */
-	bool array;
+	bool is_constant; /* the value is a key into the type's constant pool */
+	bool is_array;
 };
 
-/* Where the constants of one type stand: a hash table of their keys. */
+/* Entry of a constant pool's index. */
 struct jfr_constant {
 	uint64_t key;
-	uint32_t at;   /* offset in the chunk; 0: the place is free */
-	uint32_t memo; /* for whoever resolves them; 0 at first */
+	uint32_t at;   /* offset of the value in the chunk; 0: free entry */
+	uint32_t memo; /* result cached by profile/aggregate/resolve.h; initially 0 */
 };
 
+/* Constant pool of one type: a hash table by key. */
 struct jfr_pool {
 	struct jfr_constant *table;
 	size_t count, capacity;
@@ -68,13 +69,13 @@ struct jfr_pool {
 
 #define JFR_PLAN_MAX 24
 
-/* The largest type id that has a place in by_id. */
+/* Type IDs below this are looked up in by_id. */
 #define JFR_SMALL_ID 8192
 
-/* How the wanted fields of an event are picked out in one walk. */
+/* One step of a plan, which fills the slots of an event in one pass. */
 struct jfr_step {
-	uint8_t skip; /* integers to pass over first */
-	int8_t slot;  /* then the slot to fill; -1: pass over FIELD */
+	uint8_t skip; /* integers to skip first */
+	int8_t slot;  /* then the slot to fill; -1: skip `field` */
 	const struct jfr_field *field;
 };
 
@@ -88,14 +89,14 @@ struct jfr_type {
 	struct jfr_pool pool;
 	struct jfr_step plan[JFR_PLAN_MAX];
 	size_t plan_length;
-	unsigned plan_bytes; /* the most that an all-integer plan reads; 0: not all integers */
+	unsigned plan_bytes; /* maximum that an all-integer plan reads; 0: not all integers */
 };
 
-/* Where a chunk lies and what its header says. Nothing is allocated. */
+/* Position and header of a chunk. Nothing is allocated. */
 struct jfr_header {
-	uint64_t offset, size; /* in the file */
-	uint64_t constants, metadata;
-	int64_t start_ns, duration_ns; /* since 1970 */
+	uint64_t offset, size;         /* in the file */
+	uint64_t constants, metadata;  /* offsets in the chunk */
+	int64_t start_ns, duration_ns; /* start since 1970 */
 	int64_t start_ticks, ticks_per_second;
 	uint16_t major, minor;
 };
@@ -105,10 +106,10 @@ struct jfr_chunk {
 	const uint8_t *data; /* the chunk's first byte */
 	struct jfr_type *types;
 	size_t type_count;
-	uint16_t *by_id;    /* type number + 1 for small ids */
-	uint32_t constants; /* met so far */
-	void *arena;        /* strings and fields of the metadata */
-	bool mapped;        /* set it where pages that were read may be let go of */
+	uint16_t *by_id;     /* index in types + 1, for small type IDs */
+	uint32_t constants;  /* number indexed so far */
+	void *arena;         /* strings of the metadata */
+	bool is_mapped_file; /* set by the caller if pages already read may be released */
 	struct jfr_error error;
 };
 
@@ -121,14 +122,15 @@ struct jfr_event {
 	int64_t slot[JFR_SLOTS];
 };
 
-/* The type of that name, or NULL. */
-struct jfr_type *jfr_type(const struct jfr_chunk *chunk, const char *name);
+/* Return the type, or NULL if the chunk does not describe it. */
+struct jfr_type *jfr_type_by_name(const struct jfr_chunk *chunk, const char *name);
 struct jfr_type *jfr_type_by_id(const struct jfr_chunk *chunk, uint64_t id);
 
-/* Where the constant with KEY stands, or NULL. */
+/* Returns the index entry of the constant with KEY, or NULL. */
 struct jfr_constant *jfr_pool_find(const struct jfr_pool *pool, uint64_t key);
 
-/* Its place in the table, or the free one where it would go; the table is not empty. */
+/* Returns the index of KEY in pool->table, or of the free entry for it. The table must not be
+ * empty. */
 size_t jfr_pool_slot(const struct jfr_pool *pool, uint64_t key);
 
 #endif

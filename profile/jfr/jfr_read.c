@@ -1,4 +1,4 @@
-/* Chunks and their events. */
+/* JFR 2.x reader: chunk headers and events. */
 #include "profile/jfr/jfr_read.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@ static int jfr_header_fail(struct jfr_error *error, uint64_t offset, const char 
 	return -EBADMSG;
 }
 
-int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, uint64_t offset,
-	       struct jfr_error *error)
+int jfr_header_read(struct jfr_header *header, const uint8_t *data, uint64_t length,
+		    uint64_t offset, struct jfr_error *error)
 {
 	const uint8_t *p = data + offset;
 	uint64_t left = length - offset;
@@ -26,7 +26,7 @@ int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, 
 	if (left >= 4 && memcmp(p, "FLR", 4))
 		return jfr_header_fail(error, offset, "no JFR chunk starts here");
 	if (left < JFR_HEADER_SIZE)
-		return jfr_header_fail(error, offset, "cut off inside a chunk's header");
+		return jfr_header_fail(error, offset, "cut off in a chunk header");
 	*header = (struct jfr_header){
 		.offset = offset,
 		.size = load_be64(p + 8),
@@ -42,17 +42,17 @@ int jfr_header(struct jfr_header *header, const uint8_t *data, uint64_t length, 
 	if (header->major != 2)
 		return jfr_header_fail(error, offset + 4, "not version 2 of the format");
 	if (!(load_be32(p + 64) & 1))
-		return jfr_header_fail(error, offset + 64, "integers that are not compressed");
+		return jfr_header_fail(error, offset + 64, "integers are not compressed");
 	if (!header->metadata || !header->constants)
-		return jfr_header_fail(error, offset, "a chunk that was never finished");
+		return jfr_header_fail(error, offset, "an unfinished chunk");
 	if (header->size > left)
 		return jfr_header_fail(error, offset, "a chunk that is cut off");
 	if (header->size < JFR_HEADER_SIZE || header->metadata >= header->size ||
 	    header->constants >= header->size || header->metadata < JFR_HEADER_SIZE ||
 	    header->constants < JFR_HEADER_SIZE || header->size > UINT32_MAX)
-		return jfr_header_fail(error, offset + 8, "a chunk's header with impossible sizes");
+		return jfr_header_fail(error, offset + 8, "a chunk header with invalid sizes");
 	if (header->ticks_per_second <= 0)
-		return jfr_header_fail(error, offset + 56, "a clock without frequency");
+		return jfr_header_fail(error, offset + 56, "a clock with an invalid frequency");
 	return 0;
 }
 
@@ -79,18 +79,18 @@ void jfr_chunk_close(struct jfr_chunk *chunk)
 	jfr_meta_free(chunk);
 }
 
-void jfr_scan(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
+void jfr_scan_start(struct jfr_scan *scan, struct jfr_chunk *chunk, uint32_t kinds)
 {
 	*scan = (struct jfr_scan){
 		.chunk = chunk,
 		.at = chunk->data + JFR_HEADER_SIZE,
 		.end = chunk->data + chunk->header.size,
 		.kinds = kinds,
-		.kept = chunk->data,
+		.released = chunk->data,
 	};
 }
 
-/* Fill in the slots by the type's plan. False where the event ends too early. */
+/* Fill the slots by the type's plan. Returns false if the event is too short. */
 static bool event_read_slots(struct jfr_event *event, bool times_only)
 {
 	struct cursor c = { event->body, event->end, false };
@@ -110,8 +110,8 @@ static bool event_read_slots(struct jfr_event *event, bool times_only)
 	return !c.bad;
 }
 
-/* The same where all are integers, and as many bytes as they can take lie before the chunk's
- * end: whether the event ended too early is seen behind them. */
+/* The same for events of integers only, if their maximum size fits before the end of the chunk: the
+ * end of the event is checked once, after the reads. */
 static bool event_read_integer_slots(struct jfr_event *event, bool times_only)
 {
 	const struct jfr_step *step = event->type->plan;
@@ -130,7 +130,7 @@ static bool event_read_integer_slots(struct jfr_event *event, bool times_only)
 	return p <= event->end;
 }
 
-/* Only what an event of TYPE has put there: quicker than all of them. */
+/* Clear the slots that an event of TYPE has set, which is faster than clearing all. */
 static void event_clear_slots(const struct jfr_type *type, struct jfr_event *event)
 {
 	for (size_t i = 0; i < type->plan_length; i++)
@@ -140,38 +140,39 @@ static void event_clear_slots(const struct jfr_type *type, struct jfr_event *eve
 
 static bool scan_fill_slots(struct jfr_scan *scan, struct jfr_event *event)
 {
-	if (scan->last != event)
+	if (scan->filled_event != event)
 		memset(event->slot, 0, sizeof(event->slot));
-	else if (scan->filled != event->type) /* the same fields are filled in again */
-		event_clear_slots(scan->filled, event);
-	scan->filled = event->type;
-	scan->last = event;
+	else if (scan->filled_type != event->type) /* the same type overwrites the same slots */
+		event_clear_slots(scan->filled_type, event);
+	scan->filled_type = event->type;
+	scan->filled_event = event;
 	if (event->type->plan_bytes && (uint64_t)(scan->chunk->data + scan->chunk->header.size -
 						  event->body) >= event->type->plan_bytes)
 		return event_read_integer_slots(event, scan->times_only);
 	return event_read_slots(event, scan->times_only);
 }
 
-/* Let go of pages from time to time: a large file shall not become resident as a whole. */
+/* Release pages after so many bytes, so that a large file does not become resident completely. */
 #define RELEASE_BYTES (4u << 20)
 
-void jfr_release_pages(const uint8_t *data, uint64_t from, uint64_t upto)
+void jfr_release_pages(const uint8_t *data, uint64_t from, uint64_t end)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t start = ((uintptr_t)data + from + page - 1) & -page;
-	uintptr_t end = ((uintptr_t)data + upto) & -page;
+	uintptr_t first = ((uintptr_t)data + from + page - 1) & -page;
+	uintptr_t last = ((uintptr_t)data + end) & -page;
 
-	if (end > start)
-		madvise((void *)start, end - start, MADV_DONTNEED);
+	if (last > first)
+		madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
 static void scan_release_pages(struct jfr_scan *scan)
 {
 	const uint8_t *data = scan->chunk->data;
 
-	if (scan->chunk->mapped)
-		jfr_release_pages(data, (uint64_t)(scan->kept - data), (uint64_t)(scan->at - data));
-	scan->kept = scan->at;
+	if (scan->chunk->is_mapped_file)
+		jfr_release_pages(data, (uint64_t)(scan->released - data),
+				  (uint64_t)(scan->at - data));
+	scan->released = scan->at;
 }
 
 static inline struct jfr_type *chunk_type_by_id(const struct jfr_chunk *chunk, uint64_t id)
@@ -186,7 +187,7 @@ bool jfr_scan_next(struct jfr_scan *scan, struct jfr_event *event)
 	struct jfr_chunk *chunk = scan->chunk;
 
 	while (scan->at < scan->end) {
-		if (scan->at - scan->kept > RELEASE_BYTES)
+		if (scan->at - scan->released > RELEASE_BYTES)
 			scan_release_pages(scan);
 		const uint8_t *at = scan->at;
 		struct cursor c = { at, scan->end, false };
@@ -194,7 +195,7 @@ bool jfr_scan_next(struct jfr_scan *scan, struct jfr_event *event)
 		enum jfr_kind kind;
 
 		if (c.bad || size > (uint64_t)(scan->end - at) || at + size < c.at) {
-			jfr_set_error(chunk, at, "an event of impossible size");
+			jfr_set_error(chunk, at, "an event with an invalid size");
 			return false;
 		}
 		scan->at = at + size;

@@ -1,9 +1,9 @@
-/* Values inside events and constants, found by the names of their fields. */
+/* Values in events and constants, accessed by field name. */
 #include "profile/jfr/jfr_value.h"
 
 #include <string.h>
 
-/* Values nest to this depth; a type that holds arrays of itself could go deeper. */
+/* Maximum nesting of values. A type that contains arrays of itself could nest deeper. */
 #define DEPTH_MAX 32
 
 static void skip_value(struct cursor *c, const struct jfr_type *type, int depth);
@@ -23,7 +23,7 @@ static void skip_string(struct cursor *c)
 	case 5: /* Latin-1 */
 		cursor_skip(c, cursor_varint(c));
 		break;
-	case 4: /* UTF-16, a compressed integer each */
+	case 4: /* UTF-16, each unit a compressed integer */
 		for (count = cursor_varint(c); count && !c->bad; count--)
 			cursor_skip_varint(c);
 		break;
@@ -34,7 +34,7 @@ static void skip_string(struct cursor *c)
 
 static void skip_element(struct cursor *c, const struct jfr_field *field, int depth)
 {
-	if (field->constant)
+	if (field->is_constant)
 		cursor_skip_varint(c);
 	else
 		skip_value(c, field->type, depth);
@@ -48,7 +48,7 @@ static void skip_array(struct cursor *c, const struct jfr_field *field, int dept
 	for (count = cursor_varint(c); count && !c->bad; count--) {
 		before = c->at;
 		skip_element(c, field, depth);
-		if (c->at == before) /* nothings, as many as one likes */
+		if (c->at == before) /* empty elements: their number is not bounded by the data */
 			break;
 	}
 }
@@ -77,7 +77,7 @@ static void skip_value(struct cursor *c, const struct jfr_type *type, int depth)
 		break;
 	case JFR_STRUCT:
 		for (size_t i = 0; i < type->field_count && !c->bad; i++)
-			if (type->fields[i].array)
+			if (type->fields[i].is_array)
 				skip_array(c, &type->fields[i], depth + 1);
 			else
 				skip_element(c, &type->fields[i], depth + 1);
@@ -91,14 +91,14 @@ void jfr_skip_value(struct cursor *c, const struct jfr_type *type)
 
 void jfr_skip_field(struct cursor *c, const struct jfr_field *field)
 {
-	if (field->array)
+	if (field->is_array)
 		skip_array(c, field, 0);
 	else
 		skip_element(c, field, 0);
 }
 
-bool jfr_constant(const struct jfr_chunk *chunk, const struct jfr_type *type, uint64_t key,
-		  struct jfr_value *out)
+bool jfr_constant_get(const struct jfr_chunk *chunk, const struct jfr_type *type, uint64_t key,
+		      struct jfr_value *out)
 {
 	const struct jfr_constant *constant = type ? jfr_pool_find(&type->pool, key) : NULL;
 
@@ -121,8 +121,8 @@ bool jfr_value_get_field(const struct jfr_chunk *chunk, const struct jfr_value *
 			jfr_skip_field(&c, field);
 			continue;
 		}
-		if (field->constant && !field->array)
-			return jfr_constant(chunk, field->type, cursor_varint(&c), out);
+		if (field->is_constant && !field->is_array)
+			return jfr_constant_get(chunk, field->type, cursor_varint(&c), out);
 		*out = (struct jfr_value){ field->type, c.at, value->end };
 		return true;
 	}
@@ -146,6 +146,15 @@ int64_t jfr_value_integer(const struct jfr_value *value)
 	if (value->type->shape == JFR_BYTE)
 		return cursor_byte(&c);
 	return 0;
+}
+
+uint64_t jfr_event_get_integer(const struct jfr_chunk *chunk, const struct jfr_event *event,
+			       const char *name)
+{
+	struct jfr_value value;
+
+	return jfr_event_get_field(chunk, event, name, &value) ? (uint64_t)jfr_value_integer(&value)
+							       : 0;
 }
 
 static int append_utf8(struct buf *out, uint32_t point)
@@ -193,7 +202,7 @@ static bool append_utf16(struct cursor *c, struct buf *out)
 	return !c->bad;
 }
 
-/* NESTED: a constant that names a constant would never end. */
+/* NESTED prevents endless recursion through constants that refer to constants. */
 static bool append_string(const struct jfr_chunk *chunk, const struct jfr_value *value,
 			  struct buf *out, bool nested)
 {
@@ -206,8 +215,8 @@ static bool append_string(const struct jfr_chunk *chunk, const struct jfr_value 
 		return !c.bad;
 	case 2:
 		return !nested &&
-		       jfr_constant(chunk, jfr_type(chunk, "java.lang.String"), cursor_varint(&c),
-				    &constant) &&
+		       jfr_constant_get(chunk, jfr_type_by_name(chunk, "java.lang.String"),
+					cursor_varint(&c), &constant) &&
 		       append_string(chunk, &constant, out, true);
 	case 3:
 		count = cursor_varint(&c);
@@ -234,13 +243,14 @@ bool jfr_value_append_string(const struct jfr_chunk *chunk, const struct jfr_val
 	const struct jfr_field *field;
 	struct cursor c = { value->at, value->end, false };
 
-	/* A symbol, a thread state and the like are structs around one string. */
+	/* Symbols and thread states are structs that contain one string. */
 	if (value->type->shape == JFR_STRUCT && value->type->field_count) {
 		field = &value->type->fields[0];
-		if (field->array)
+		if (field->is_array)
 			return false;
 		inner = (struct jfr_value){ field->type, c.at, value->end };
-		if (field->constant && !jfr_constant(chunk, field->type, cursor_varint(&c), &inner))
+		if (field->is_constant &&
+		    !jfr_constant_get(chunk, field->type, cursor_varint(&c), &inner))
 			return false;
 	}
 	return inner.type->shape == JFR_STRING && append_string(chunk, &inner, out, false);

@@ -1,4 +1,4 @@
-/* What a recording belongs to. */
+/* Labels of a recording. */
 #include "profile/jfr/labels.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ size_t labels_file_path_length(const char *file)
 	return at;
 }
 
-/* The base name of FILE; returns its length. */
+/* Set *NAME to the base name of FILE. Returns its length. */
 static size_t file_base_name(const char *file, const char **name)
 {
 	size_t length = labels_file_path_length(file);
@@ -68,7 +68,7 @@ void labels_write(struct buf *out, const char *file, const char *labels)
 		labels_append_line(out, "process", name, (int)(time - name));
 	if (labels)
 		buf_append_string(out, labels);
-	for (size_t i = 0; i < out->length; i++) /* lines stay lines */
+	for (size_t i = 0; i < out->length; i++) /* keep only newlines, which separate labels */
 		if (out->data[i] < 0x20 && out->data[i] != '\n')
 			out->data[i] = '?';
 }
@@ -99,7 +99,7 @@ char *labels_from_metadata(const char *text)
 	cJSON_ArrayForEach(tag, tags) labels_append_tag(&out, tag);
 	labels_append_text(&out, agent, "hostname", "host");
 	labels_append_text(&out, agent, "executable", "executable");
-	/* What the tag is set to goes before, as where recordings are labelled. */
+	/* A tag named "version" has priority, as in label_chunk_write(). */
 	if (!cJSON_GetObjectItemCaseSensitive(tags, "version"))
 		labels_append_text(&out, agent, "service_version", "version");
 	if (out.length && buf_string(&out))
@@ -109,10 +109,10 @@ char *labels_from_metadata(const char *text)
 	return labels;
 }
 
-/* The settings that are labels (engine/collect/label_chunk.h), and what they are called here. */
+/* Settings that are labels (engine/collect/label_chunk.h), and their keys in label lines. */
 static const struct {
-	const char *prefix, *key; /* KEY of NULL: what is behind the prefix */
-} kinds[] = {
+	const char *prefix, *key; /* key NULL: the text after the prefix */
+} label_settings[] = {
 	{ "agent.host", "host" },
 	{ "agent.executable", "executable" },
 	{ "agent.service_version", "version" },
@@ -121,17 +121,18 @@ static const struct {
 
 static const char *label_key(const char *name)
 {
-	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		size_t length = strlen(kinds[i].prefix);
+	for (size_t i = 0; name && i < sizeof(label_settings) / sizeof(label_settings[0]); i++) {
+		size_t length = strlen(label_settings[i].prefix);
 
-		if (kinds[i].key ? !strcmp(name, kinds[i].prefix)
-				 : !strncmp(name, kinds[i].prefix, length) && name[length])
-			return kinds[i].key ? kinds[i].key : name + length;
+		if (label_settings[i].key
+			    ? !strcmp(name, label_settings[i].prefix)
+			    : !strncmp(name, label_settings[i].prefix, length) && name[length])
+			return label_settings[i].key ? label_settings[i].key : name + length;
 	}
 	return NULL;
 }
 
-static bool text_find_line(const struct buf *out, const struct buf *line)
+static bool labels_have_line(const struct buf *out, const struct buf *line)
 {
 	size_t at = 0;
 
@@ -158,7 +159,7 @@ static void labels_append_setting(struct buf *out, const struct jfr_chunk *chunk
 		key = label_key(buf_string(&name));
 		if (key)
 			labels_append_line(&line, key, buf_string(&value), INT_MAX);
-		if (line.length && !text_find_line(out, &line))
+		if (line.length && !labels_have_line(out, &line))
 			buf_append(out, line.data, line.length);
 	}
 	buf_free(&name);
@@ -174,7 +175,7 @@ static void labels_append_chunk(struct buf *out, const uint8_t *data,
 	struct jfr_scan scan;
 
 	if (!jfr_meta_read(&chunk)) {
-		jfr_scan(&scan, &chunk, JFR_MASK(JFR_SETTING));
+		jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_SETTING));
 		while (jfr_scan_next(&scan, &event))
 			labels_append_setting(out, &chunk, &event);
 	}
@@ -188,8 +189,8 @@ char *labels_from_recording(const uint8_t *data, uint64_t length)
 	struct jfr_error error;
 	char *labels = NULL;
 
-	/* Labels have a chunk of their own. */
-	for (uint64_t offset = 0; !jfr_header(&header, data, length, offset, &error);
+	/* Only label chunks have labels. */
+	for (uint64_t offset = 0; !jfr_header_read(&header, data, length, offset, &error);
 	     offset += header.size)
 		if (settings_may_be_label_chunk(&header))
 			labels_append_chunk(&out, data, &header);

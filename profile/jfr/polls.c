@@ -1,4 +1,4 @@
-/* Polls of an event loop. */
+/* Polls and stalls of an event loop. */
 #include "profile/jfr/polls.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 static const char poll_name[] = "tokio.PollcatchV1", stall_name[] = "asprof.StallV1";
 
-/* The data are bytes, written as the characters of a string: back from UTF-8. */
+/* Decode eight bytes at *AT, little-endian. Each byte was written as one character, in UTF-8. */
 static uint64_t decode_uint64(const struct buf *text, size_t *at)
 {
 	uint64_t value = 0;
@@ -33,7 +33,8 @@ static bool event_has_name(const struct jfr_chunk *chunk, const struct jfr_event
 	       scratch->length == strlen(wanted) && !memcmp(scratch->data, wanted, strlen(wanted));
 }
 
-/* A poll's data are its ends in ticks; a stall's are how many nanoseconds it lasted, and what was ready. */
+/* A poll's data are its start and end in ticks. A stall's data are its duration in nanoseconds and
+ * the result of the wait before it. */
 static int polls_append(struct polls *polls, const struct jfr_chunk *chunk,
 			const struct jfr_event *event, bool stall, struct buf *scratch)
 {
@@ -62,7 +63,7 @@ static int polls_append(struct polls *polls, const struct jfr_chunk *chunk,
 	return buf_append(&polls->list, &poll, sizeof(poll));
 }
 
-static int compare_thread(const void *a, const void *b)
+static int poll_compare(const void *a, const void *b)
 {
 	const struct poll *x = a, *y = b;
 
@@ -81,13 +82,13 @@ static int polls_read_named(struct polls *polls, struct jfr_chunk *chunk, bool s
 	int err = 0;
 
 	buf_reset(&polls->list);
-	jfr_scan(&scan, chunk, JFR_MASK(JFR_USER_EVENT));
+	jfr_scan_start(&scan, chunk, JFR_MASK(JFR_USER_EVENT));
 	while (!err && jfr_scan_next(&scan, &event))
 		if (event_has_name(chunk, &event, stalls ? stall_name : poll_name, &scratch))
 			err = polls_append(polls, chunk, &event, stalls, &scratch);
 	polls->count = polls->list.length / sizeof(struct poll);
 	if (polls->count)
-		qsort(polls->list.data, polls->count, sizeof(struct poll), compare_thread);
+		qsort(polls->list.data, polls->count, sizeof(struct poll), poll_compare);
 	buf_free(&scratch);
 	return err;
 }
@@ -102,7 +103,7 @@ int polls_read_stalls(struct polls *stalls, struct jfr_chunk *chunk)
 	return polls_read_named(stalls, chunk, true);
 }
 
-/* How many polls stand before the first one of thread TID that starts behind TICKS. */
+/* Number of polls before thread TID's first one that starts after TICKS. */
 static size_t polls_count_until(const struct polls *polls, uint32_t tid, uint64_t ticks)
 {
 	const struct poll *list = (const void *)polls->list.data;

@@ -1,4 +1,4 @@
-/* What a recording says of how it was made: its jdk.ActiveSetting events. */
+/* Settings of a recording: its jdk.ActiveSetting events. */
 #include "profile/jfr/settings.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@
 static const struct {
 	const char *name;
 	size_t offset;
-	bool text; /* else a number */
-} rows[] = {
+	bool is_text; /* else an int64_t */
+} setting_members[] = {
 	{ "interval", offsetof(struct settings, cpu_interval_ns), false },
 	{ "wall", offsetof(struct settings, wall_interval_ns), false },
 	{ "nativemem", offsetof(struct settings, mem_interval), false },
@@ -22,7 +22,8 @@ static const struct {
 	{ "version", offsetof(struct settings, version), true },
 };
 
-/* A JDK's settings are each of an event type: how often it samples stands in its "20 ms". */
+/* A JDK writes settings per event type: the period of jdk.ExecutionSample ("20 ms") is its sampling
+ * interval. Returns true if NAME is such a period. */
 static bool settings_read_jdk_period(struct settings *settings, const struct jfr_chunk *chunk,
 				     const struct jfr_event *event, const char *name,
 				     const char *value)
@@ -65,12 +66,12 @@ void settings_read_event(struct settings *settings, const struct jfr_chunk *chun
 	setting = buf_string(&text);
 	if (!key || !setting || settings_read_jdk_period(settings, chunk, event, key, setting))
 		goto out;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *field = (char *)settings + rows[i].offset;
+	for (size_t i = 0; i < sizeof(setting_members) / sizeof(setting_members[0]); i++) {
+		char *field = (char *)settings + setting_members[i].offset;
 
-		if (strcmp(key, rows[i].name))
+		if (strcmp(key, setting_members[i].name))
 			continue;
-		if (rows[i].text) {
+		if (setting_members[i].is_text) {
 			snprintf(field, SETTING_TEXT, "%s", setting);
 			text_clean_string(field);
 		} else {
@@ -82,10 +83,10 @@ out:
 	buf_free(&text);
 }
 
-/* The settings stand among the first events of a recording. */
+/* Settings are among the first events of a recording. */
 #define SETTING_EVENTS_MAX 1000
 
-/* More than a chunk of labels takes. */
+/* A label chunk is smaller. */
 #define LABEL_CHUNK_MAX (1u << 20)
 
 bool settings_may_be_label_chunk(const struct jfr_header *header)
@@ -114,11 +115,11 @@ bool settings_read_first_chunk(struct settings *settings, const uint8_t *data, u
 	int left = SETTING_EVENTS_MAX;
 	bool labels = false;
 
-	if (jfr_header(&chunk.header, data, length, 0, &error))
+	if (jfr_header_read(&chunk.header, data, length, 0, &error))
 		return false;
 	chunk.data = data;
 	if (!jfr_meta_read(&chunk)) {
-		jfr_scan(&scan, &chunk, ~0u);
+		jfr_scan_start(&scan, &chunk, ~0u);
 		while (left-- && jfr_scan_next(&scan, &event)) {
 			if (event.kind != JFR_SETTING)
 				continue;
@@ -132,21 +133,22 @@ bool settings_read_first_chunk(struct settings *settings, const uint8_t *data, u
 
 void settings_fill_missing(struct settings *settings, const struct settings *from)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *field = (char *)settings + rows[i].offset;
-		const char *other = (const char *)from + rows[i].offset;
+	for (size_t i = 0; i < sizeof(setting_members) / sizeof(setting_members[0]); i++) {
+		char *field = (char *)settings + setting_members[i].offset;
+		const char *other = (const char *)from + setting_members[i].offset;
 		int64_t number;
 
 		memcpy(&number, field, sizeof(number));
-		if (rows[i].text ? !*field : !number)
-			memcpy(field, other, rows[i].text ? SETTING_TEXT : sizeof(number));
+		if (setting_members[i].is_text ? !*field : !number)
+			memcpy(field, other,
+			       setting_members[i].is_text ? SETTING_TEXT : sizeof(number));
 	}
 }
 
 void settings_tracker_start(struct settings_tracker *tracker, const uint8_t *data, uint64_t length)
 {
-	settings_read_first_chunk(&tracker->first, data, length);
-	tracker->upto = 0;
+	settings_read_first_chunk(&tracker->initial, data, length);
+	tracker->valid_until = 0;
 }
 
 const struct settings *settings_tracker_get(struct settings_tracker *tracker, const uint8_t *data,
@@ -156,17 +158,17 @@ const struct settings *settings_tracker_get(struct settings_tracker *tracker, co
 	struct jfr_error error;
 	bool labels = false;
 
-	if (offset < tracker->upto)
-		return &tracker->now;
-	for (; !labels && !jfr_header(&header, data, length, offset, &error);
+	if (offset < tracker->valid_until)
+		return &tracker->current;
+	for (; !labels && !jfr_header_read(&header, data, length, offset, &error);
 	     offset += header.size) {
-		tracker->now = (struct settings){ 0 };
+		tracker->current = (struct settings){ 0 };
 		labels = settings_may_be_label_chunk(&header) &&
-			 settings_read_first_chunk(&tracker->now, data + offset, header.size);
+			 settings_read_first_chunk(&tracker->current, data + offset, header.size);
 	}
 	if (!labels)
-		tracker->now = (struct settings){ 0 };
-	settings_fill_missing(&tracker->now, &tracker->first);
-	tracker->upto = labels ? offset : UINT64_MAX;
-	return &tracker->now;
+		tracker->current = (struct settings){ 0 };
+	settings_fill_missing(&tracker->current, &tracker->initial);
+	tracker->valid_until = labels ? offset : UINT64_MAX;
+	return &tracker->current;
 }

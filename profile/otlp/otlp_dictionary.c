@@ -1,4 +1,4 @@
-/* The dictionary of a message of OTLP's profiles. */
+/* Writer of one OTLP profiles message: the dictionary. */
 #include "profile/otlp/otlp_dictionary.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "profile/basics/names.h"
 #include "profile/encode/proto.h"
 
-/* What an entry takes at most: a name, or a stack. */
+/* Maximum size of an entry: a name, or a stack. */
 #define ENTRY_MAX (1u << 20)
 
 void otlp_init(struct otlp *out, const struct otlp_message *message)
@@ -35,7 +35,7 @@ void otlp_set_error(struct otlp *out, int err)
 		out->err = err;
 }
 
-/* The number of ENTRY in TABLE; ENTRY is free then. */
+/* Returns the index of ENTRY in TABLE. Releases ENTRY. */
 static int64_t otlp_add_entry(struct otlp *out, enum otlp_table table, struct buf *entry)
 {
 	uint32_t id = intern(&out->tables[table], entry->data ? entry->data : (uint8_t *)"",
@@ -60,7 +60,7 @@ void otlp_append_any_value(struct otlp *out, struct buf *to, const char *text, i
 {
 	struct buf any = BUF_INIT(ENTRY_MAX);
 
-	/* One of several fields: written even where it is 0. */
+	/* A member of a oneof is written even if it is 0. */
 	if (text) {
 		otlp_set_error(out, proto_string(&any, 1, text));
 	} else {
@@ -71,7 +71,7 @@ void otlp_append_any_value(struct otlp *out, struct buf *to, const char *text, i
 	buf_free(&any);
 }
 
-int64_t otlp_attribute(struct otlp *out, const char *key, const char *text, int64_t number)
+int64_t otlp_add_attribute(struct otlp *out, const char *key, const char *text, int64_t number)
 {
 	struct buf entry = BUF_INIT(ENTRY_MAX);
 
@@ -89,12 +89,12 @@ int64_t otlp_add_link(struct otlp *out, const uint8_t trace_id[16], const uint8_
 	return otlp_add_entry(out, OTLP_LINKS, &entry);
 }
 
-static void otlp_append_int(struct otlp *out, struct buf *to, unsigned field, int64_t value)
+void otlp_append_int(struct otlp *out, struct buf *to, unsigned field, int64_t value)
 {
 	otlp_set_error(out, proto_int(to, field, value));
 }
 
-/* One number as a packed list. */
+/* Append VALUE as a packed list of one number. */
 static void otlp_append_packed_int(struct otlp *out, struct buf *to, unsigned field, int64_t value)
 {
 	struct buf packed = BUF_INIT(16);
@@ -109,7 +109,7 @@ static const char *otlp_name(const struct otlp *out, uint32_t id)
 	return intern_text(&out->message->profile->names, id);
 }
 
-static int64_t pprof_add_mapping(struct otlp *out, const struct frame *frame)
+static int64_t otlp_add_mapping(struct otlp *out, const struct frame *frame)
 {
 	const struct library *library = frame_library(
 		out->message->profile, out->message->libraries, frame->module, frame->build_id);
@@ -131,7 +131,7 @@ static int64_t pprof_add_mapping(struct otlp *out, const struct frame *frame)
 	if (*build_id)
 		otlp_append_packed_int(
 			out, &entry, 5,
-			otlp_attribute(out, "process.executable.build_id.gnu", build_id, 0));
+			otlp_add_attribute(out, "process.executable.build_id.gnu", build_id, 0));
 	return otlp_add_entry(out, OTLP_MAPPINGS, &entry);
 }
 
@@ -159,27 +159,28 @@ static void otlp_append_line(struct otlp *out, struct buf *location, const struc
 	buf_free(&line);
 }
 
-/* Of a frame and those that it is inlined into, innermost first. */
+/* Add the location of FRAME and the frames that it is inlined into, innermost first. */
 static int64_t otlp_add_location(struct otlp *out, const struct frame *frame)
 {
 	const struct profile *profile = out->message->profile;
 	struct buf entry = BUF_INIT(ENTRY_MAX);
 	const struct frame *line = frame;
 
-	otlp_append_int(out, &entry, 1, pprof_add_mapping(out, frame));
+	otlp_append_int(out, &entry, 1, otlp_add_mapping(out, frame));
 	otlp_append_int(out, &entry, 2,
-			(int64_t)place_address(profile, out->message->libraries, frame));
+			(int64_t)frame_address(profile, out->message->libraries, frame));
 	for (otlp_append_line(out, &entry, line); line->caller; otlp_append_line(out, &entry, line))
 		line = profile_frame(profile, line->caller);
 	if (frame_is_in_mapped_file(frame))
 		otlp_append_packed_int(
 			out, &entry, 4,
-			otlp_attribute(out, "profile.frame.type",
-				       frame->type == JFR_FRAME_KERNEL ? "kernel" : "native", 0));
+			otlp_add_attribute(out, "profile.frame.type",
+					   frame->type == JFR_FRAME_KERNEL ? "kernel" : "native",
+					   0));
 	return otlp_add_entry(out, OTLP_LOCATIONS, &entry);
 }
 
-/* Frame 0 is that of a sample without a stack. */
+/* Returns the location of FRAME, which is added if it is new. FRAME 0: a sample without a stack. */
 static uint64_t otlp_get_location(struct otlp *out, uint32_t frame)
 {
 	if (!out->locations)
@@ -199,7 +200,7 @@ int64_t otlp_add_stack(struct otlp *out, uint32_t stack)
 
 	if (!depth)
 		otlp_set_error(out, proto_varint(&packed, otlp_get_location(out, 0)));
-	/* Those that a frame is inlined into belong to its location. */
+	/* The location of an inlined frame includes its callers. */
 	for (uint32_t i = 0; i < depth; i++)
 		if (!i || profile_frame(profile, frames[i - 1])->caller != frames[i])
 			otlp_set_error(out,
@@ -209,8 +210,8 @@ int64_t otlp_add_stack(struct otlp *out, uint32_t stack)
 	return otlp_add_entry(out, OTLP_STACKS, &entry);
 }
 
-/* The zero value of TABLE. A link that leads nowhere has its ids in full length, for readers that count
- * their bytes. */
+/* Append the zero value of TABLE. The IDs of the zero link have full length, as some readers check
+ * the number of bytes. */
 static void otlp_append_zero_entry(struct otlp *out, struct buf *to, enum otlp_table table)
 {
 	static const uint8_t zeroes[16];

@@ -1,4 +1,4 @@
-/* A profile as OTLP has it: its resource, and for each column a profile with its samples. */
+/* Writer of OTLP profiles: the resource, and for each column a profile with its samples. */
 #include "profile/otlp/otlp_write.h"
 
 #include <errno.h>
@@ -10,12 +10,8 @@
 #include "profile/encode/proto.h"
 #include "profile/otlp/otlp_dictionary.h"
 
-static void otlp_append_int(struct otlp *out, struct buf *to, unsigned field, int64_t value)
-{
-	otlp_set_error(out, proto_int(to, field, value));
-}
-
-/* A string that protocol buffers take: UTF-8. */
+/* Returns a copy of TEXT, at most MAX bytes, as valid UTF-8, which protocol buffers require; NULL
+ * when out of memory. Release with free(). */
 static char *otlp_sanitize(struct otlp *out, const char *text, size_t max)
 {
 	char *copy = strndup(text, max);
@@ -76,10 +72,10 @@ static void otlp_append_attribute_index(struct otlp *out, struct buf *indices, c
 					const char *text, int64_t number)
 {
 	otlp_set_error(out,
-		       proto_varint(indices, (uint64_t)otlp_attribute(out, key, text, number)));
+		       proto_varint(indices, (uint64_t)otlp_add_attribute(out, key, text, number)));
 }
 
-/* The bytes of what TEXT has in hexadecimal, SIZE of them; false where it has others. */
+/* Decode TEXT, SIZE bytes in hexadecimal, to ID. Returns false if TEXT is anything else. */
 static bool hex_decode_id(const char *text, uint8_t *id, size_t size)
 {
 	for (size_t i = 0; i < 2 * size; i++) {
@@ -95,15 +91,15 @@ static bool hex_decode_id(const char *text, uint8_t *id, size_t size)
 	return !text[2 * size];
 }
 
-/* What a context says: ids for the link, the rest as attributes. */
-struct told {
+/* IDs of a context's trace and span; its other labels are attributes. */
+struct span_context {
 	uint8_t trace_id[16], span_id[8];
 	bool has_trace_id, has_span_id;
 };
 
-/* LINE is changed. */
+/* Parse a line of a context, in place: IDs go to SPAN, other labels to INDICES as attributes. */
 static void span_context_parse_line(struct otlp *out, struct buf *indices, char *line,
-				    struct told *told)
+				    struct span_context *span)
 {
 	char *equals = strchr(line, '=');
 
@@ -111,22 +107,22 @@ static void span_context_parse_line(struct otlp *out, struct buf *indices, char 
 		return;
 	*equals++ = '\0';
 	if (!strcmp(line, "trace_id") &&
-	    hex_decode_id(equals, told->trace_id, sizeof(told->trace_id)))
-		told->has_trace_id = true;
+	    hex_decode_id(equals, span->trace_id, sizeof(span->trace_id)))
+		span->has_trace_id = true;
 	else if (!strcmp(line, "span_id") &&
-		 hex_decode_id(equals, told->span_id, sizeof(told->span_id)))
-		told->has_span_id = true;
+		 hex_decode_id(equals, span->span_id, sizeof(span->span_id)))
+		span->has_span_id = true;
 	else if (*line && strcmp(line, "thread.id") && strcmp(line, "thread.name"))
 		otlp_append_attribute_index(out, indices, line, equals, 0);
 }
 
-static void otlp_append_context(struct otlp *out, struct buf *indices, struct told *told,
+static void otlp_append_context(struct otlp *out, struct buf *indices, struct span_context *span,
 				uint32_t context)
 {
 	const char *lines = intern_text(&out->message->profile->names, context);
 	char *copy, *line, *rest;
 
-	*told = (struct told){ 0 };
+	*span = (struct span_context){ 0 };
 	if (!context)
 		return;
 	copy = strdup(lines);
@@ -134,29 +130,30 @@ static void otlp_append_context(struct otlp *out, struct buf *indices, struct to
 		otlp_set_error(out, -ENOMEM);
 	for (line = copy ? strtok_r(copy, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest))
-		span_context_parse_line(out, indices, line, told);
+		span_context_parse_line(out, indices, line, span);
 	free(copy);
 }
 
-/* The thread's number and name, where it has them, and what it worked on; then the link to a span. */
+/* Append thread ID and name, if known, and the labels of the context as attributes, and then the
+ * link to the span. */
 static void otlp_append_sample_attributes(struct otlp *out, struct buf *sample,
 					  const struct sample *s)
 {
 	const struct profile *profile = out->message->profile;
 	const struct thread_key *key = intern_key(&profile->threads, s->thread);
 	struct buf indices = BUF_INIT(sample->max);
-	struct told told;
+	struct span_context span;
 
 	if (s->thread && key->tid)
 		otlp_append_attribute_index(out, &indices, "thread.id", NULL, key->tid);
 	if (s->thread && key->name)
 		otlp_append_attribute_index(out, &indices, "thread.name",
 					    intern_text(&profile->names, key->name), 0);
-	otlp_append_context(out, &indices, &told, s->context);
+	otlp_append_context(out, &indices, &span, s->context);
 	if (indices.length)
 		otlp_set_error(out, proto_message(sample, 2, &indices));
-	if (told.has_trace_id && told.has_span_id)
-		otlp_append_int(out, sample, 3, otlp_add_link(out, told.trace_id, told.span_id));
+	if (span.has_trace_id && span.has_span_id)
+		otlp_append_int(out, sample, 3, otlp_add_link(out, span.trace_id, span.span_id));
 	buf_free(&indices);
 }
 
@@ -201,7 +198,7 @@ static void otlp_append_profile(struct otlp *out, struct buf *to, const struct c
 	}
 	memcpy(id, message->id, sizeof(id));
 	id[OTLP_ID_SIZE - 2] = number;
-	id[OTLP_ID_SIZE - 1] = 1; /* never all zeroes */
+	id[OTLP_ID_SIZE - 1] = 1; /* an ID must not be all zeroes */
 	otlp_set_error(out, proto_bytes(&profile, 7, id, sizeof(id)));
 	otlp_set_error(out, proto_message(to, 2, &profile));
 	buf_free(&profile);
@@ -215,7 +212,7 @@ static bool has_samples(const struct otlp_message *message, enum metric metric)
 	return false;
 }
 
-/* Time tells the number of samples too, by the period. */
+/* The number of samples is not written next to the time: it follows from time and period. */
 static bool column_is_wanted(const struct columns *columns, const struct column *column)
 {
 	if (column->metric > METRIC_WALL || column->total)

@@ -1,4 +1,4 @@
-/* Messages of profile.proto, and its strings. */
+/* Writer of one profile.proto: messages and the string table. */
 #include "profile/pprof/pprof.h"
 
 #include <errno.h>
@@ -43,22 +43,27 @@ int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *pro
 int pprof_close(struct pprof *out)
 {
 	if (out->gzip)
-		pprof_note(out, gzip_close(out->gzip));
+		pprof_set_error(out, gzip_close(out->gzip));
 	intern_free(&out->strings);
 	intern_free(&out->mappings);
 	intern_free(&out->functions);
 	intern_free(&out->locations);
-	intern_free(&out->keys);
+	intern_free(&out->label_keys);
 	free(out->label_value_counts);
 	buf_free(&out->message);
 	buf_free(&out->inner);
 	return out->err;
 }
 
-void pprof_note(struct pprof *out, int err)
+void pprof_set_error(struct pprof *out, int err)
 {
 	if (err && !out->err)
 		out->err = err;
+}
+
+void pprof_append_int(struct pprof *out, struct buf *message, unsigned field, int64_t value)
+{
+	pprof_set_error(out, proto_int(message, field, value));
 }
 
 int64_t pprof_add_string(struct pprof *out, const char *text)
@@ -66,7 +71,7 @@ int64_t pprof_add_string(struct pprof *out, const char *text)
 	uint32_t id = names_intern(&out->strings, text);
 
 	if (!id)
-		pprof_note(out, -ENOMEM);
+		pprof_set_error(out, -ENOMEM);
 	return (int64_t)id - 1;
 }
 
@@ -74,8 +79,8 @@ void pprof_write_message(struct pprof *out, enum pprof_field field)
 {
 	struct buf whole = BUF_INIT(SIZE_MAX / 2);
 
-	pprof_note(out, proto_message(&whole, field, &out->message));
-	pprof_note(out, gzip_write(out->gzip, whole.data, whole.length));
+	pprof_set_error(out, proto_message(&whole, field, &out->message));
+	pprof_set_error(out, gzip_write(out->gzip, whole.data, whole.length));
 	buf_free(&whole);
 	buf_reset(&out->message);
 }
@@ -83,14 +88,15 @@ void pprof_write_message(struct pprof *out, enum pprof_field field)
 void pprof_write_number(struct pprof *out, enum pprof_field field, int64_t number)
 {
 	buf_reset(&out->inner);
-	pprof_note(out, proto_int(&out->inner, field, number));
-	pprof_note(out, gzip_write(out->gzip, out->inner.data, out->inner.length));
+	pprof_append_int(out, &out->inner, field, number);
+	pprof_set_error(out, gzip_write(out->gzip, out->inner.data, out->inner.length));
 }
 
 void pprof_write_strings(struct pprof *out)
 {
 	for (uint32_t id = 1; id <= out->strings.count && !out->err; id++) {
-		pprof_note(out, buf_append_string(&out->message, intern_text(&out->strings, id)));
+		pprof_set_error(out,
+				buf_append_string(&out->message, intern_text(&out->strings, id)));
 		pprof_write_message(out, PPROF_STRING);
 	}
 }

@@ -1,5 +1,6 @@
-/* A profile.proto as it is written: messages, gzipped one by one, and what they name by number
- * (https://github.com/google/pprof/blob/main/proto/profile.proto). */
+/* Writer of one profile.proto (https://github.com/google/pprof/blob/main/proto/profile.proto).
+ * Messages are gzipped one at a time. They refer by number to tables of strings, mappings,
+ * functions and locations. One thread uses a writer. */
 #ifndef PROFILE_PPROF_PPROF_H
 #define PROFILE_PPROF_PPROF_H
 
@@ -29,55 +30,60 @@ enum pprof_field {
 };
 
 struct pprof {
-	const struct profile *profile;     /* where names, frames and stacks are; the caller's */
-	const struct libraries *libraries; /* that its code was in; likewise */
+	const struct profile *profile;     /* names, frames and stacks; owned by the caller */
+	const struct libraries *libraries; /* libraries of its code; owned by the caller */
 	struct gzip *gzip;
-	struct intern strings;  /* number - 1 is the index; the first is "" */
-	struct intern mappings; /* see pprof_locations.c for these */
-	struct intern functions;
-	struct intern locations;
-	char program[256]; /* by a label, where no frame is in it */
-	bool chosen; /* labels are: those of a sample with one of these keys, with so many values */
-	struct intern keys;
-	uint32_t *label_value_counts;
-	uint32_t depth_max; /* locations of a stack, the innermost; 0: all */
-	struct buf message; /* that is being put together */
-	struct buf inner;   /* a part of it */
-	int err;            /* the first, as -errno: no need to ask before the end */
+	struct intern strings;   /* ID - 1 is the index; index 0 is "" */
+	struct intern mappings;  /* struct mapping_key of pprof_locations.c */
+	struct intern functions; /* struct function_key of pprof_locations.c */
+	struct intern locations; /* frame IDs */
+	char program[256];       /* name of the program if no frame is in its file */
+	bool selects_labels;     /* write only selected labels: see pprof_select_labels() */
+	struct intern label_keys;
+	uint32_t *label_value_counts; /* distinct values by label_keys' ID - 1 */
+	uint32_t depth_max;           /* innermost locations to write per stack; 0: all */
+	struct buf message;           /* message under construction */
+	struct buf inner;             /* scratch: a part of the message */
+	int err; /* first error, as -errno; pprof_close() returns it, so steps need not check it */
 };
 
-/* Begin to write to FILE. Returns 0 or -errno; release with pprof_close either way. */
+/* Start to write to FILE. Returns 0 or -errno; call pprof_close() in both cases. */
 int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
 	       const struct libraries *libraries);
 
-/* Likewise into BUF. */
+/* Start to append to BUF. Same results. */
 int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *profile,
 		   const struct libraries *libraries);
 
-/* Write what is left. Returns 0, or the first error that there was. */
+/* Write the end of the gzip stream and release OUT's memory. Returns 0, or the first error as
+ * -errno. */
 int pprof_close(struct pprof *out);
 
-/* Take in the result of a step. */
-void pprof_note(struct pprof *out, int err);
+/* Store ERR, the result of a step, if it is the first error. */
+void pprof_set_error(struct pprof *out, int err);
 
-/* The index of TEXT in the table of strings. */
+/* Append VALUE as FIELD to MESSAGE; 0 is omitted. */
+void pprof_append_int(struct pprof *out, struct buf *message, unsigned field, int64_t value);
+
+/* Returns the index of TEXT in the string table. */
 int64_t pprof_add_string(struct pprof *out, const char *text);
 
-/* Write out->message, which is empty afterwards, or NUMBER, as FIELD of the profile. */
+/* Write out->message, which is then empty, or NUMBER, as FIELD of the profile. */
 void pprof_write_message(struct pprof *out, enum pprof_field field);
 void pprof_write_number(struct pprof *out, enum pprof_field field, int64_t number);
 
-/* The table of strings, when nothing will ask for another. */
+/* Write the string table. No string can be added afterwards. */
 void pprof_write_strings(struct pprof *out);
 
-/* Give the program the first mapping, as readers take that for the program: where no frame is in it,
- * by the name that the recording is labelled with, or that a mapped file has. */
+/* Make the program's file the first mapping, as readers expect. If no frame is in that file, its
+ * name comes from the recording's labels, or else from a mapped file. */
 void pprof_add_program_mapping(struct pprof *out);
 
-/* The number of the location of FRAME, 0 for no stack, and of the frames that it is inlined into. */
+/* Returns the ID of the location for FRAME and the frames that it is inlined into. FRAME 0: a
+ * sample without a stack. */
 uint64_t pprof_add_location(struct pprof *out, uint32_t frame);
 
-/* Mappings, locations and functions of all that pprof_add_location was asked for. */
+/* Write the added locations, and their mappings and functions. */
 void pprof_write_locations(struct pprof *out);
 
 #endif

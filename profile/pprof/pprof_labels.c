@@ -1,10 +1,11 @@
-/* The labels of a sample in profile.proto. */
+/* Labels of samples in profile.proto. */
 #include "profile/pprof/pprof_labels.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/basics/text.h"
 #include "profile/encode/proto.h"
 
 #define VALUES_PER_KEY_MAX 32
@@ -14,14 +15,14 @@ static void label_append(struct pprof *out, const char *key, const char *value)
 {
 	struct buf label = BUF_INIT(64);
 
-	pprof_note(out, proto_int(&label, 1, pprof_add_string(out, key)));
-	pprof_note(out, proto_int(&label, 2, pprof_add_string(out, value)));
-	pprof_note(out, proto_message(&out->message, 3, &label));
+	pprof_append_int(out, &label, 1, pprof_add_string(out, key));
+	pprof_append_int(out, &label, 2, pprof_add_string(out, value));
+	pprof_set_error(out, proto_message(&out->message, 3, &label));
 	buf_free(&label);
 }
 
-/* A line of "key=value" is taken apart: returns its value, or NULL where it is none, and *NEXT is behind it. The
- * text is changed. */
+/* Split LINE, "key=value", in place. Returns the value, or NULL if there is no '='. *NEXT is the
+ * start of the next line. */
 static char *label_line_split(char *line, char **next)
 {
 	size_t length = strcspn(line, "\n");
@@ -35,23 +36,12 @@ static char *label_line_split(char *line, char **next)
 	return equals ? equals + 1 : NULL;
 }
 
-/* Whether LINES have one of KEY. */
-static bool has_key(const char *lines, const char *key)
-{
-	size_t length = strlen(key);
-
-	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
-		if (!strncmp(lines, key, length) && lines[length] == '=')
-			return true;
-	return false;
-}
-
 static bool key_is_selected(const struct pprof *out, const char *key)
 {
-	if (!out->chosen || !strcmp(key, "span_id"))
+	if (!out->selects_labels || !strcmp(key, "span_id"))
 		return true;
-	for (uint32_t id = 1; id <= out->keys.count && id <= SELECTED_KEYS_MAX; id++)
-		if (!strcmp(intern_text(&out->keys, id), key))
+	for (uint32_t id = 1; id <= out->label_keys.count && id <= SELECTED_KEYS_MAX; id++)
+		if (!strcmp(intern_text(&out->label_keys, id), key))
 			return out->label_value_counts[id - 1] <= VALUES_PER_KEY_MAX;
 	return false;
 }
@@ -64,19 +54,18 @@ static void key_replace_special(char *key)
 			*key = '_';
 }
 
-/* LINES, but for keys that BETTER has as well. */
-static void label_lines_append(struct pprof *out, const char *lines,
-			       const char *candidate_is_better)
+/* Append LINES, except those whose key is also in OVERRIDES. */
+static void label_lines_append(struct pprof *out, const char *lines, const char *overrides)
 {
 	char *copy = strdup(lines), *line, *next, *value;
 
 	if (!copy)
-		pprof_note(out, -ENOMEM);
+		pprof_set_error(out, -ENOMEM);
 	for (line = copy; line && *line; line = next) {
 		value = label_line_split(line, &next);
-		if (!value || has_key(candidate_is_better, line) || !key_is_selected(out, line))
+		if (!value || text_find_line(overrides, line, true) || !key_is_selected(out, line))
 			continue;
-		if (out->chosen)
+		if (out->selects_labels)
 			key_replace_special(line);
 		label_append(out, line, value);
 	}
@@ -98,19 +87,19 @@ void pprof_append_labels(struct pprof *out, const struct sample *s)
 	label_lines_append(out, context, "");
 }
 
-/* One more value of KEY. */
+/* Count one more distinct value of KEY. */
 static void key_count_value(struct pprof *out, const char *key)
 {
-	uint32_t before = out->keys.count, id = intern_string(&out->keys, key), *values;
+	uint32_t before = out->label_keys.count, id = intern_string(&out->label_keys, key), *values;
 
 	if (!id) {
-		pprof_note(out, -ENOMEM);
+		pprof_set_error(out, -ENOMEM);
 		return;
 	}
-	if (out->keys.count != before) {
+	if (out->label_keys.count != before) {
 		values = realloc(out->label_value_counts, id * sizeof(*values));
 		if (!values) {
-			pprof_note(out, -ENOMEM);
+			pprof_set_error(out, -ENOMEM);
 			return;
 		}
 		out->label_value_counts = values;
@@ -119,7 +108,7 @@ static void key_count_value(struct pprof *out, const char *key)
 	out->label_value_counts[id - 1]++;
 }
 
-/* What begins with two '_', or a digit, is no name there, or the server's own. */
+/* Pyroscope reserves names that start with "__", and rejects names that start with a digit. */
 static bool key_is_selectable(const char *key)
 {
 	return strcmp(key, "trace_id") && strcmp(key, "span_id") && strcmp(key, "service_name") &&
@@ -127,18 +116,19 @@ static bool key_is_selectable(const char *key)
 	       !(*key >= '0' && *key <= '9');
 }
 
-static void label_lines_count(struct pprof *out, const char *lines, struct intern *met)
+/* Count the values in LINES that are not in SEEN, and add them to SEEN. */
+static void label_lines_count(struct pprof *out, const char *lines, struct intern *seen)
 {
 	char *copy = strdup(lines), *line, *next;
 
 	if (!copy)
-		pprof_note(out, -ENOMEM);
+		pprof_set_error(out, -ENOMEM);
 	for (line = copy; line && *line && !out->err; line = next) {
-		uint32_t before = met->count;
+		uint32_t before = seen->count;
 
-		if (!intern(met, line, strcspn(line, "\n")))
-			pprof_note(out, -ENOMEM);
-		if (label_line_split(line, &next) && met->count != before &&
+		if (!intern(seen, line, strcspn(line, "\n")))
+			pprof_set_error(out, -ENOMEM);
+		if (label_line_split(line, &next) && seen->count != before &&
 		    key_is_selectable(line))
 			key_count_value(out, line);
 	}
@@ -148,16 +138,16 @@ static void label_lines_count(struct pprof *out, const char *lines, struct inter
 void pprof_select_labels(struct pprof *out, uint32_t metrics)
 {
 	const struct profile *profile = out->profile;
-	struct intern met = INTERN_INIT;
+	struct intern seen = INTERN_INIT;
 	uint32_t context = 0;
 
-	/* Of all that the report has, so that its parts have the same. */
+	/* Count over the whole report, so that all of its parts select the same labels. */
 	for (uint32_t i = 0; i < profile->count && !out->err; i++)
 		if (metrics & 1u << profile->samples[i].metric &&
 		    profile->samples[i].context != context) {
 			context = profile->samples[i].context;
-			label_lines_count(out, intern_text(&profile->names, context), &met);
+			label_lines_count(out, intern_text(&profile->names, context), &seen);
 		}
-	out->chosen = true;
-	intern_free(&met);
+	out->selects_labels = true;
+	intern_free(&seen);
 }

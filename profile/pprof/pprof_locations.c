@@ -1,5 +1,5 @@
-/* Where samples were, in a profile.proto: mappings, functions, and locations, which are named by the
- * innermost of the frames that they stand for. */
+/* Mappings, functions and locations of a profile.proto. A location is identified by its innermost
+ * frame; it also has the frames that this one is inlined into. */
 #include "profile/pprof/pprof.h"
 
 #include <errno.h>
@@ -9,18 +9,18 @@
 #include "profile/aggregate/frame_address.h"
 #include "profile/encode/proto.h"
 
-/* These are interned by their bytes; all are in the profile's names, 0: none. */
-struct function {
+/* Interned by their bytes. The members are IDs in profile->names; 0: none. */
+struct function_key {
 	uint32_t name, module, file;
 };
 
-struct mapping {
+struct mapping_key {
 	uint32_t module, build_id;
 };
 
 static uint32_t pprof_add_mapping(struct pprof *out, const struct frame *frame)
 {
-	struct mapping mapping = { frame->module, frame->build_id };
+	struct mapping_key mapping = { frame->module, frame->build_id };
 
 	return frame_is_in_mapped_file(frame) ? intern(&out->mappings, &mapping, sizeof(mapping))
 					      : 0;
@@ -28,7 +28,7 @@ static uint32_t pprof_add_mapping(struct pprof *out, const struct frame *frame)
 
 static uint32_t pprof_add_function(struct pprof *out, const struct frame *frame)
 {
-	struct function function = { frame->name, frame->module, frame->file };
+	struct function_key function = { frame->name, frame->module, frame->file };
 
 	return intern(&out->functions, &function, sizeof(function));
 }
@@ -44,7 +44,8 @@ static bool module_is_program(const char *module)
 	return *module != '[' && !strstr(module, ".so") && strcmp(module, "vdso");
 }
 
-/* What the labels call the program: EXECUTABLE, or NAME of the process NAME_PID. Copied to NAME. */
+/* Copy the program's name from the labels to NAME: "executable", or the name in "process",
+ * NAME_PID. */
 static void program_name_from_labels(const struct pprof *out, char *name, size_t size)
 {
 	const struct intern *threads = &out->profile->threads;
@@ -67,7 +68,7 @@ static void program_name_from_labels(const struct pprof *out, char *name, size_t
 
 void pprof_add_program_mapping(struct pprof *out)
 {
-	static const struct mapping without_frames = { 0, 0 };
+	static const struct mapping_key without_frames = { 0, 0 };
 
 	for (uint32_t id = 1; id <= out->profile->frames.count; id++) {
 		const struct frame *frame = profile_frame(out->profile, id);
@@ -91,60 +92,60 @@ void pprof_add_program_mapping(struct pprof *out)
 	intern(&out->mappings, &without_frames, sizeof(without_frames));
 }
 
-/* What readers need not look for any more, by mapping. */
+/* Flags by mapping: information that readers need not add. */
 enum { HAS_FILES = 1, HAS_LINES = 2, HAS_INLINED = 4 };
 
 static uint8_t *mapping_flags_collect(struct pprof *out)
 {
-	uint8_t *facts = calloc((size_t)out->mappings.count + 1, 1);
+	uint8_t *flags = calloc((size_t)out->mappings.count + 1, 1);
 
-	for (uint32_t id = 1; facts && id <= out->locations.count; id++) {
+	for (uint32_t id = 1; flags && id <= out->locations.count; id++) {
 		const uint32_t *frame_id = intern_key(&out->locations, id);
 		const struct frame *frame = profile_frame(out->profile, *frame_id);
-		uint8_t *fact = &facts[pprof_add_mapping(out, frame)];
+		uint8_t *flag = &flags[pprof_add_mapping(out, frame)];
 
-		*fact |= frame->file ? HAS_FILES : 0;
-		*fact |= frame->line ? HAS_LINES : 0;
-		*fact |= frame->caller ? HAS_INLINED : 0;
+		*flag |= frame->file ? HAS_FILES : 0;
+		*flag |= frame->line ? HAS_LINES : 0;
+		*flag |= frame->caller ? HAS_INLINED : 0;
 	}
-	if (!facts)
-		pprof_note(out, -ENOMEM);
-	return facts;
+	if (!flags)
+		pprof_set_error(out, -ENOMEM);
+	return flags;
 }
 
-static void pprof_write_mapping(struct pprof *out, uint32_t id, uint8_t facts)
+static void pprof_write_mapping(struct pprof *out, uint32_t id, uint8_t flags)
 {
-	const struct mapping *mapping = intern_key(&out->mappings, id);
+	const struct mapping_key *mapping = intern_key(&out->mappings, id);
 	const struct library *library =
 		frame_library(out->profile, out->libraries, mapping->module, mapping->build_id);
 	const char *name = intern_text(&out->profile->names, mapping->module), *build_id = "";
 
 	if (!mapping->module)
 		name = out->program;
-	pprof_note(out, proto_int(&out->message, 1, id));
+	pprof_append_int(out, &out->message, 1, id);
 	if (library) {
 		name = intern_text(&out->libraries->names, library->path);
 		build_id = intern_text(&out->libraries->names, library->build_id);
-		pprof_note(out, proto_int(&out->message, 2, (int64_t)library->base));
-		pprof_note(out, proto_int(&out->message, 3, (int64_t)library->top));
-		pprof_note(out, proto_int(&out->message, 4, (int64_t)library->file_offset));
+		pprof_append_int(out, &out->message, 2, (int64_t)library->base);
+		pprof_append_int(out, &out->message, 3, (int64_t)library->top);
+		pprof_append_int(out, &out->message, 4, (int64_t)library->file_offset);
 	}
-	pprof_note(out, proto_int(&out->message, 5, pprof_add_string(out, name)));
-	pprof_note(out, proto_int(&out->message, 6, pprof_add_string(out, build_id)));
-	pprof_note(out, proto_int(&out->message, 7, 1)); /* has functions: no symbols to look for */
-	pprof_note(out, proto_int(&out->message, 8, !!(facts & HAS_FILES)));
-	pprof_note(out, proto_int(&out->message, 9, !!(facts & HAS_LINES)));
-	pprof_note(out, proto_int(&out->message, 10, !!(facts & HAS_INLINED)));
+	pprof_append_int(out, &out->message, 5, pprof_add_string(out, name));
+	pprof_append_int(out, &out->message, 6, pprof_add_string(out, build_id));
+	pprof_append_int(out, &out->message, 7, 1); /* has_functions: symbolized */
+	pprof_append_int(out, &out->message, 8, !!(flags & HAS_FILES));
+	pprof_append_int(out, &out->message, 9, !!(flags & HAS_LINES));
+	pprof_append_int(out, &out->message, 10, !!(flags & HAS_INLINED));
 	pprof_write_message(out, PPROF_MAPPING);
 }
 
 static void pprof_write_mappings(struct pprof *out)
 {
-	uint8_t *facts = mapping_flags_collect(out);
+	uint8_t *flags = mapping_flags_collect(out);
 
-	for (uint32_t id = 1; facts && id <= out->mappings.count; id++)
-		pprof_write_mapping(out, id, facts[id]);
-	free(facts);
+	for (uint32_t id = 1; flags && id <= out->mappings.count; id++)
+		pprof_write_mapping(out, id, flags[id]);
+	free(flags);
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -155,8 +156,9 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* Of what is in no file that was mapped, as a script's function: who takes the difference of two profiles (Grafana Alloy)
- * tells stacks by their addresses alone. No code's, and the same in each profile. */
+/* Address for a frame that is in no mapped file, as a script's function. Grafana Alloy subtracts
+ * profiles, and identifies stacks by their addresses only. The address is a hash of the frame's
+ * names and line, so it is equal in all profiles. No code has its top bit set. */
 static uint64_t synthetic_address(const struct pprof *out, const struct frame *frame)
 {
 	const struct intern *names = &out->profile->names;
@@ -169,24 +171,24 @@ static uint64_t synthetic_address(const struct pprof *out, const struct frame *f
 
 static uint64_t location_address(const struct pprof *out, const struct frame *frame)
 {
-	uint64_t address = place_address(out->profile, out->libraries, frame);
+	uint64_t address = frame_address(out->profile, out->libraries, frame);
 
 	return address || frame_is_in_mapped_file(frame) ? address : synthetic_address(out, frame);
 }
 
-/* The frame of that number and those that it is inlined into, innermost first. */
+/* Write location ID: frame FRAME_ID and the frames that it is inlined into, innermost first. */
 static void pprof_write_location(struct pprof *out, uint32_t id, uint32_t frame_id)
 {
 	const struct frame *frame = profile_frame(out->profile, frame_id);
 
-	pprof_note(out, proto_int(&out->message, 1, id));
-	pprof_note(out, proto_int(&out->message, 2, pprof_add_mapping(out, frame)));
-	pprof_note(out, proto_int(&out->message, 3, (int64_t)location_address(out, frame)));
+	pprof_append_int(out, &out->message, 1, id);
+	pprof_append_int(out, &out->message, 2, pprof_add_mapping(out, frame));
+	pprof_append_int(out, &out->message, 3, (int64_t)location_address(out, frame));
 	for (;; frame = profile_frame(out->profile, frame->caller)) {
 		buf_reset(&out->inner);
-		pprof_note(out, proto_int(&out->inner, 1, pprof_add_function(out, frame)));
-		pprof_note(out, proto_int(&out->inner, 2, frame->line));
-		pprof_note(out, proto_message(&out->message, 4, &out->inner));
+		pprof_append_int(out, &out->inner, 1, pprof_add_function(out, frame));
+		pprof_append_int(out, &out->inner, 2, frame->line);
+		pprof_set_error(out, proto_message(&out->message, 4, &out->inner));
 		if (!frame->caller)
 			break;
 	}
@@ -195,18 +197,17 @@ static void pprof_write_location(struct pprof *out, uint32_t id, uint32_t frame_
 
 static void pprof_write_function(struct pprof *out, uint32_t id)
 {
-	const struct function *function = intern_key(&out->functions, id);
+	const struct function_key *function = intern_key(&out->functions, id);
 	const struct intern *names = &out->profile->names;
 	const char *name = function->name ? intern_text(names, function->name) : "[no stack]";
 
-	pprof_note(out, proto_int(&out->message, 1, id));
-	pprof_note(out, proto_int(&out->message, 2, pprof_add_string(out, name)));
-	pprof_note(out, proto_int(&out->message, 3, pprof_add_string(out, name)));
-	pprof_note(out,
-		   proto_int(&out->message, 4,
-			     pprof_add_string(
-				     out, intern_text(names, function->file ? function->file
-									    : function->module))));
+	pprof_append_int(out, &out->message, 1, id);
+	pprof_append_int(out, &out->message, 2, pprof_add_string(out, name));
+	pprof_append_int(out, &out->message, 3, pprof_add_string(out, name));
+	pprof_append_int(
+		out, &out->message, 4,
+		pprof_add_string(out, intern_text(names, function->file ? function->file
+									: function->module)));
 	pprof_write_message(out, PPROF_FUNCTION);
 }
 

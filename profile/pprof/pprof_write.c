@@ -1,4 +1,4 @@
-/* A profile as profile.proto: its columns, samples and labels. */
+/* Writer of profiles as profile.proto: columns, samples and labels. */
 #include "profile/pprof/pprof_write.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "profile/pprof/pprof_labels.h"
 #include "profile/encode/proto.h"
 
-/* Of deeper stacks Pyroscope leaves out the innermost, which say where the time went. */
+/* Pyroscope drops the innermost frames of deeper stacks, but they show where the time is spent. */
 #define PYROSCOPE_DEPTH_MAX 1000
 
 static void pprof_write_types(struct pprof *out, const struct columns *columns)
@@ -16,9 +16,8 @@ static void pprof_write_types(struct pprof *out, const struct columns *columns)
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct column *column = &columns->list[i];
 
-		pprof_note(out, proto_int(&out->message, 1, pprof_add_string(out, column->type)));
-		pprof_note(out,
-			   proto_int(&out->message, 2, pprof_add_string(out, column_unit(column))));
+		pprof_append_int(out, &out->message, 1, pprof_add_string(out, column->type));
+		pprof_append_int(out, &out->message, 2, pprof_add_string(out, column_unit(column)));
 		pprof_write_message(out, PPROF_SAMPLE_TYPE);
 	}
 }
@@ -30,16 +29,16 @@ static void sample_append_stack(struct pprof *out, uint32_t stack)
 
 	buf_reset(&out->inner);
 	if (!depth)
-		pprof_note(out, proto_varint(&out->inner, pprof_add_location(out, 0)));
-	/* Those that a frame is inlined into belong to its location. */
+		pprof_set_error(out, proto_varint(&out->inner, pprof_add_location(out, 0)));
+	/* The location of an inlined frame includes its callers. */
 	for (uint32_t i = 0; i < depth; i++) {
 		if (i && profile_frame(out->profile, frames[i - 1])->caller == frames[i])
 			continue;
 		if (out->depth_max && count++ == out->depth_max)
 			break;
-		pprof_note(out, proto_varint(&out->inner, pprof_add_location(out, frames[i])));
+		pprof_set_error(out, proto_varint(&out->inner, pprof_add_location(out, frames[i])));
 	}
-	pprof_note(out, proto_message(&out->message, 1, &out->inner));
+	pprof_set_error(out, proto_message(&out->message, 1, &out->inner));
 }
 
 static void sample_append_values(struct pprof *out, const struct columns *columns,
@@ -49,9 +48,9 @@ static void sample_append_values(struct pprof *out, const struct columns *column
 	for (size_t i = 0; i < columns->count; i++) {
 		int64_t value = column_value(&columns->list[i], s);
 
-		pprof_note(out, proto_varint(&out->inner, (uint64_t)value));
+		pprof_set_error(out, proto_varint(&out->inner, (uint64_t)value));
 	}
-	pprof_note(out, proto_message(&out->message, 2, &out->inner));
+	pprof_set_error(out, proto_message(&out->message, 2, &out->inner));
 }
 
 static void pprof_write_sample(struct pprof *out, const struct columns *columns,
@@ -63,8 +62,8 @@ static void pprof_write_sample(struct pprof *out, const struct columns *columns,
 	pprof_write_message(out, PPROF_SAMPLE);
 }
 
-/* What `go tool pprof` opens with: the first metric's time or bytes, but what lives before what was
- * allocated, as in Go's own. */
+/* Column that `go tool pprof` shows first: time or bytes of the first metric; live memory has
+ * priority over allocated memory, as in Go's own profiles. */
 static const struct column *default_column(const struct columns *columns)
 {
 	const struct column *chosen = NULL;
@@ -87,8 +86,8 @@ static void pprof_write_period(struct pprof *out, const struct column *column)
 	if (period <= 0)
 		return;
 	buf_reset(&out->message);
-	pprof_note(out, proto_int(&out->message, 1, pprof_add_string(out, type)));
-	pprof_note(out, proto_int(&out->message, 2, pprof_add_string(out, unit)));
+	pprof_append_int(out, &out->message, 1, pprof_add_string(out, type));
+	pprof_append_int(out, &out->message, 2, pprof_add_string(out, unit));
 	pprof_write_message(out, PPROF_PERIOD_TYPE);
 	pprof_write_number(out, PPROF_PERIOD, period);
 }
@@ -104,7 +103,7 @@ static void pprof_write_profile(struct pprof *out, const struct columns *columns
 	const struct profile *p = out->profile;
 	int64_t start = part->start_ns ? part->start_ns : p->start_ns;
 	int64_t end = part->end_ns ? part->end_ns : p->end_ns;
-	const struct column *opens;
+	const struct column *default_type_column;
 	int64_t comment, type;
 
 	pprof_write_types(out, columns);
@@ -116,10 +115,10 @@ static void pprof_write_profile(struct pprof *out, const struct columns *columns
 			pprof_write_sample(out, columns, &p->samples[i]);
 	pprof_write_locations(out);
 	comment = pprof_add_string(out, "asprof-agent " ASPROF_AGENT_VERSION);
-	opens = default_column(columns);
-	type = opens ? pprof_add_string(out, opens->type) : 0;
-	if (opens)
-		pprof_write_period(out, opens);
+	default_type_column = default_column(columns);
+	type = default_type_column ? pprof_add_string(out, default_type_column->type) : 0;
+	if (default_type_column)
+		pprof_write_period(out, default_type_column);
 	pprof_write_strings(out);
 	if (start <= end) {
 		pprof_write_number(out, PPROF_TIME_NS, start);
@@ -141,7 +140,7 @@ int pprof_write(FILE *file, const struct profile *profile, const struct librarie
 	return pprof_close(&out);
 }
 
-/* Types by other names, for whom they are told apart by them. */
+/* Pyroscope identifies a profile by the names of its types. */
 static void columns_rename_for_pyroscope(struct columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++)

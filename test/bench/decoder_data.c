@@ -155,22 +155,22 @@ static int read_model(struct model *m, const char *path)
 	m->data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	if (m->data == MAP_FAILED ||
-	    jfr_header(&header, m->data, (uint64_t)status.st_size, 0, &error) ||
+	    jfr_header_read(&header, m->data, (uint64_t)status.st_size, 0, &error) ||
 	    jfr_chunk_open(&m->chunk, m->data, &header))
 		return -EBADMSG;
 	ticks = (uint64_t)header.start_ticks;
-	jfr_scan(&scan, &m->chunk, JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_EXECUTION_SAMPLE));
+	jfr_scan_start(&scan, &m->chunk, JFR_MASK(JFR_MALLOC) | JFR_MASK(JFR_EXECUTION_SAMPLE));
 	while (jfr_scan_next(&scan, &event)) {
 		if (m->stack_count < 256)
 			m->stacks[m->stack_count++] = (uint64_t)event.slot[JFR_STACK];
 		if (m->thread_count < THREADS)
 			m->threads[m->thread_count++] = (uint64_t)event.slot[JFR_THREAD];
 	}
-	if (!jfr_type(&m->chunk, "profiler.Malloc") || !jfr_type(&m->chunk, "profiler.Free") ||
-	    !m->stack_count)
+	if (!jfr_type_by_name(&m->chunk, "profiler.Malloc") ||
+	    !jfr_type_by_name(&m->chunk, "profiler.Free") || !m->stack_count)
 		return -EINVAL;
-	m->malloc_id = (uint64_t)jfr_type(&m->chunk, "profiler.Malloc")->id;
-	m->free_id = (uint64_t)jfr_type(&m->chunk, "profiler.Free")->id;
+	m->malloc_id = (uint64_t)jfr_type_by_name(&m->chunk, "profiler.Malloc")->id;
+	m->free_id = (uint64_t)jfr_type_by_name(&m->chunk, "profiler.Free")->id;
 	return 0;
 }
 

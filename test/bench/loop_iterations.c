@@ -1,5 +1,5 @@
-/* What watching for stalls adds to a turn of an event loop: nanoseconds of its two ends, without the wait itself,
- * while they are watched and while they are not; of 100,000 turns a second a watcher looks at. */
+/* Cost of the stall watcher for one iteration of an event loop, in nanoseconds: of its start and its end, without the
+ * wait itself, with and without the watcher. The loop iterates 100,000 times a second. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "core/clock.h"
 #include "engine/sample/loop_iterations.h"
 
-#define TURNS  2000000
-#define ROUNDS 9
+#define ITERATIONS 2000000
+#define ROUNDS     9
 
 static int by_size(const void *a, const void *b)
 {
@@ -39,19 +39,20 @@ static uint64_t cpu_ns(void)
 }
 
 /* The median of some rounds. */
-static double measure(void (*turn)(int ready), bool looked_at)
+static double measure(void (*iterate)(int ready), bool is_watched)
 {
 	double rounds[ROUNDS];
 
 	for (int r = 0; r < ROUNDS; r++) {
 		uint64_t began = cpu_ns();
 
-		for (int i = 0; i < TURNS; i++) {
-			turn(i);
-			if (looked_at && i % 1000 == 0) /* every 10 ms, at 100,000 turns a second */
+		for (int i = 0; i < ITERATIONS; i++) {
+			iterate(i);
+			if (is_watched &&
+			    i % 1000 == 0) /* every 10 ms, at 100,000 iterations a second */
 				loop_iterations_check();
 		}
-		rounds[r] = (double)(cpu_ns() - began) / TURNS;
+		rounds[r] = (double)(cpu_ns() - began) / ITERATIONS;
 	}
 	qsort(rounds, ROUNDS, sizeof(rounds[0]), by_size);
 	return rounds[ROUNDS / 2];
@@ -65,7 +66,7 @@ int main(void)
 	loop_iterations_open(10000000, 10000000000u, SIGRTMAX - 1); /* none is late */
 	on = measure(iterate_once, true);
 	loop_iterations_close();
-	printf("a turn, ns: not watched for %.1f, watched for %.1f (bound: 15)\n", off - bare,
+	printf("an iteration, ns: not watched for %.1f, watched for %.1f (bound: 15)\n", off - bare,
 	       on - bare);
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/heap_order.h"
-#include "profile/aggregate/last_table.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/aggregate/tree.h"
 #include "profile/jfr/polls.h"
@@ -28,7 +27,7 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 	uint32_t id, thread;
 	int left = 200; /* deep stacks behind every event would only be slow */
 
-	jfr_scan(&scan, chunk, ~0u);
+	jfr_scan_start(&scan, chunk, ~0u);
 	while (jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read_event(settings, chunk, &event);
@@ -43,24 +42,6 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 			raw_stack_read(&stack, chunk, &event);
 	}
 	raw_stack_free(&stack);
-}
-
-/* The other way to what lives. */
-static void symbol_find_last(struct jfr_chunk *chunk)
-{
-	struct last_table table;
-	struct jfr_event event;
-	struct jfr_scan scan;
-
-	if (last_table_open(&table, chunk))
-		return;
-	jfr_scan(&scan, chunk, LAST_KINDS);
-	while (jfr_scan_next(&scan, &event))
-		if (event.slot[JFR_ADDRESS] && last_table_note(&table, &event))
-			break;
-	last_table_has(&table, 1);
-	last_table_keep_held(&table);
-	last_table_close(&table);
 }
 
 static void read_chunk(const uint8_t *data, const struct jfr_header *header)
@@ -86,7 +67,6 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	if (!runs_find(&runs, &chunk, memory))
 		runs_merge(&runs, &chunk, memory, visit, &sum);
 	runs_free(&runs);
-	symbol_find_last(&chunk);
 	polls_read(&polls, &chunk);
 	polls_find_at(&polls, 1, sum);
 	polls_free(&polls);
@@ -107,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	message_disabled = true;
 	memcpy(copy, data, size);
-	for (uint64_t offset = 0; !jfr_header(&header, copy, size, offset, &error);
+	for (uint64_t offset = 0; !jfr_header_read(&header, copy, size, offset, &error);
 	     offset += header.size)
 		read_chunk(copy, &header);
 	free(copy);

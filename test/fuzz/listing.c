@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct objects objects;
 
-static int take(void *arg, const struct listed *object)
+static int take(void *arg, const struct listing_entry *object)
 {
 	struct object_name name;
 
@@ -27,7 +27,7 @@ static int take(void *arg, const struct listed *object)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct pick picks[] = {
+	static const struct upload_filter picks[] = {
 		{ .from = { MOMENT_OFFSET, -60000000000 } },
 		{ .from = { MOMENT_DAY, 3600000000000 }, .to = { MOMENT_DAY, 60000000000 } },
 		{ .to = { MOMENT_ABSOLUTE, 1795219200000000000 } },

@@ -44,7 +44,7 @@ static void name(const uint8_t *data, size_t size)
 		places.place[i].pc = addresses[i];
 	for (; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		take_line(&places, line);
+		places_read_line(&places, line);
 	}
 	for (size_t i = 0; i < COUNT; i++)
 		if (strnlen(places.place[i].name, sizeof(places.place[i].name)) ==

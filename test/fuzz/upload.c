@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const names[] = { "local", "s3" };
 	struct http_response response = HTTP_RESPONSE_INIT;
 	struct credentials credentials = { 0 };
-	struct held held = { 0 };
+	struct stored_report held = { 0 };
 	char *text = strndup((const char *)data, size);
 
 	read_text(text);
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(ini_get((const char *)data, size, "default", "region"));
 	if (!credentials_from_json(&credentials, (const char *)data, size, "Token"))
 		credentials_clear(&credentials);
-	if (!spool_note_read(&held, (const char *)data, size, names, 2) &&
+	if (!spool_note_parse(&held, (const char *)data, size, names, 2) &&
 	    (held.executable[0] == '.' || strchr(held.executable, '/')))
 		abort();
 	spool_note_free(&held);

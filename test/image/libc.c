@@ -14,13 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/log.h"
+#include "core/memory/region.h"
+#include "core/shared.h"
+#include "core/system.h"
 #include "image/ending.h"
 #include "image/memory.h"
 
@@ -30,6 +33,7 @@ static struct shared between;
 struct shared *shared = &between;
 
 static bool failed;
+static _Atomic int reports;
 
 /* The C library's exit does not end this program either. */
 static _Noreturn void end(int status)
@@ -262,41 +266,11 @@ static void broken_threads_end_alone(void)
 	ends_a_thread("exit ends more than its thread, or less", leave);
 }
 
-/* (An emulator copies all memory.) */
-static void children_have_empty_memory(void)
+/* core/memory/region.h */
+void log_warn_later(const char *format, int number)
 {
-	static struct image_area areas[IMAGE_AREAS_MAX];
-	static struct image_area inherited[IMAGE_AREAS_MAX];
-	volatile unsigned char *memory, *other;
-	int status = 0;
-	long child;
-
-	if (getenv("TEST_RUNNER"))
-		return;
-	image_memory_begin(areas);
-	memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	*memory = 1;
-	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-	if (!child)
-		syscall(SYS_exit_group, *memory);
-	check(child > 0 && waitpid((pid_t)child, &status, 0) == child && WIFEXITED(status) &&
-		      !WEXITSTATUS(status),
-	      "a child has a copy of the memory");
-	/* As one that begins in a child, where all of it is what ancestors left. */
-	other = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	munmap((void *)other, 8192);
-	syscall(SYS_mmap, other, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	memory = mremap((void *)memory, 4096, 1 << 20, MREMAP_MAYMOVE);
-	check(memory[0] == 1, "what has moved has changed");
-	memcpy(inherited, areas, sizeof(areas));
-	image_memory_begin(inherited);
-	check(msync((void *)memory, 1 << 20, MS_ASYNC) && errno == ENOMEM,
-	      "memory of an ancestor is kept");
-	check(!msync((void *)other, 4096, MS_ASYNC), "what is another's is given back");
-	check(mmap(NULL, SIZE_MAX / 2 + 2, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-			      MAP_FAILED &&
-		      errno == ENOMEM,
-	      "half of all memory is given");
+	(void)format, (void)number;
+	atomic_fetch_add(&reports, 1);
 }
 
 static void *map(size_t bytes)
@@ -304,38 +278,59 @@ static void *map(size_t bytes)
 	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Whatever address space the program has left. (An emulator's is another.) */
-static void some_room_is_left(void)
+/* (An emulator copies all memory.) */
+static void children_have_empty_memory(void)
 {
-	static struct image_area areas[IMAGE_AREAS_MAX];
-	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
-	struct rlimit limit = { 1u << 30, RLIM_INFINITY };
-	char *first, *second;
+	size_t bytes = ARCH_PAGE_MAX, before = region_free_bytes();
+	unsigned char *memory;
+	int status = 0;
+	long child;
 
 	if (getenv("TEST_RUNNER"))
 		return;
-	setrlimit(RLIMIT_AS, &limit);
-	image_memory_begin(areas);
-	for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2)
-		while (syscall(SYS_mmap, 0, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
-		       -1)
-			;
-	first = map(5 << 20);
-	second = map(2 << 20);
-	check(first != MAP_FAILED && second != MAP_FAILED, "there is no reserve");
-	check(map(2 << 20) == MAP_FAILED && errno == ENOMEM, "the reserve has no end");
+	image_memory_begin();
+	memory = map(bytes);
+	*memory = 1;
+	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!child) {
+		status = *memory;
+		image_memory_begin(); /* as one that begins in a child */
+		syscall(SYS_exit_group, status | 2 * (region_free_bytes() != before));
+	}
+	check(child > 0 && waitpid((pid_t)child, &status, 0) == child && WIFEXITED(status),
+	      "no child");
+	check(!(WEXITSTATUS(status) & 1), "a child has a copy of the memory");
+	check(!(WEXITSTATUS(status) & 2), "memory of an ancestor is kept");
+	munmap(memory, bytes);
+}
+
+static void memory_is_in_the_region(void)
+{
+	size_t before = region_free_bytes();
+	char *first = map(5 << 20), *second = map(2 << 20), *third;
+
+	check(region_has(first) && region_has(second), "the kernel has chosen an address");
 	memset(first, 1, 5 << 20);
 	memset(second, 2, 2 << 20);
-	check(mremap(second, 2 << 20, 3 << 20, MREMAP_MAYMOVE) == MAP_FAILED && second[0] == 2,
-	      "a part of the reserve is moved");
-	munmap(first, 5 << 20);
-	check(map(2 << 20) == MAP_FAILED, "what is in use is given again");
+	third = mremap(first, 5 << 20, 7 << 20, MREMAP_MAYMOVE);
+	check(region_has(third) && third != first && third[0] == 1 && third[(5 << 20) - 1] == 1 &&
+		      !third[(7 << 20) - 1],
+	      "what has moved has changed");
+	check(mremap(second, 2 << 20, 1 << 20, 0) == second && second[0] == 2,
+	      "it does not shrink");
+	check(mremap(second, 1 << 20, 2 << 20, 0) == second && second[0] == 2 && !second[1 << 20],
+	      "it does not grow where it is");
+	check(mremap(third, 7 << 20, 1 << 30, MREMAP_MAYMOVE) == MAP_FAILED && errno == ENOMEM &&
+		      third[0] == 1,
+	      "more than there is is given");
+	check(map(1 << 30) == MAP_FAILED && errno == ENOMEM && atomic_load(&reports) == 1,
+	      "the kernel is asked where the region has no room, or it is not reported once");
+	check(map(PTRDIFF_MAX) == MAP_FAILED && map(SIZE_MAX / 2 + 2) == MAP_FAILED &&
+		      errno == ENOMEM,
+	      "half of all memory is given");
+	munmap(third, 7 << 20);
 	munmap(second, 2 << 20);
-	first = map(7 << 20);
-	check(first != MAP_FAILED && !first[0] && !first[(7 << 20) - 1],
-	      "the reserve is not as new");
-	check(map(PTRDIFF_MAX) == MAP_FAILED, "more than there is is given");
-	setrlimit(RLIMIT_AS, &none);
+	check(region_free_bytes() == before, "something is not returned");
 }
 
 int main(void)
@@ -345,8 +340,9 @@ int main(void)
 	malloc_leaves_the_heap_alone();
 	stdio_and_names_work();
 	nothing_reaches_the_program();
+	check(!region_begin(64 << 20), "no region");
+	memory_is_in_the_region();
 	children_have_empty_memory();
-	some_room_is_left();
 	broken_threads_end_alone();
 	end(failed);
 }

@@ -2,7 +2,6 @@
  * are the test's own; the engines write chunks as small as chunks can be. */
 #include "core/agent/agent_thread.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,10 +15,14 @@
 #include <unistd.h>
 
 #include "core/agent.h"
+#include "core/agent/failure.h"
+#include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/own_thread.h"
 #include "core/agent/recording.h"
+#include "core/shared.h"
+#include "test/fixtures/jfr_chunk.h"
 #include "test/fixtures/suite.h"
 
 #define CHUNK   100
@@ -34,10 +37,11 @@ struct fake {
 	bool ends;                /* by itself, before it is told to go on or to stop */
 	unsigned int memory_kb;   /* that it says it holds */
 	_Atomic int calls[STEPS];
-	int fd; /* of the recording; -1: not open */
-	char command[512];
-	int nice[STEPS];      /* that of the agent's thread, when it was called last */
-	unsigned char serial; /* of the next chunk, so that each is told from the others */
+	int fd;                    /* of the recording; -1: not open */
+	struct engine_start start; /* the last; its file is gone */
+	int recording;             /* the number of that */
+	int nice[STEPS];           /* that of the agent's thread, when it was called last */
+	unsigned char serial;      /* of the next chunk, so that each is told from the others */
 };
 
 static struct fake engine = { .fd = -1 }, mem_engine = { .fd = -1 };
@@ -63,72 +67,79 @@ static struct config config;
 
 static void write_chunk(struct fake *fake)
 {
-	uint64_t size = htobe64(CHUNK), pools = htobe64(68);
-	uint8_t chunk[CHUNK] = "FLR";
+	uint8_t chunk[CHUNK] = { 0 };
 
-	memcpy(chunk + 8, &size, 8);
-	memcpy(chunk + 16, &pools, 8);
+	jfr_chunk_fill(chunk, CHUNK);
 	chunk[CHUNK - 1] = fake->serial++;
 	fd_write(fake->fd, chunk, sizeof(chunk), -1);
 }
 
-static asprof_error_t start(struct fake *fake, const char *command)
+static int start(struct fake *fake, const struct engine_start *wanted)
 {
-	const char *path = strstr(command, "file=") + strlen("file=");
-	char copy[64];
-
 	if (fake->fd >= 0)
-		return "it runs already";
-	snprintf(fake->command, sizeof(fake->command), "%s", command);
-	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(path, ","), path);
-	fake->fd = open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
-	return fake->fd < 0 ? "cannot open the file" : NULL;
+		return failed(-EIO, "it runs already");
+	fake->start = *wanted;
+	fake->recording = recording_number(wanted->file);
+	fake->fd = open(wanted->file, O_RDWR | O_APPEND | O_CLOEXEC);
+	return fake->fd < 0 ? failed(-EIO, "cannot open the file") : 0;
 }
 
-static asprof_error_t stop(struct fake *fake)
+static int stop(struct fake *fake)
 {
 	write_chunk(fake);
 	close(fake->fd);
 	fake->fd = -1;
-	return NULL;
+	return 0;
 }
 
-static asprof_error_t rotate(struct fake *fake)
+static int rotate(struct fake *fake)
 {
 	if (!fake->cannot_dump)
 		write_chunk(fake);
-	return NULL;
+	return 0;
 }
 
-static asprof_error_t step_of(struct fake *fake, const char *command, asprof_writer_t output)
+static int step_of(struct fake *fake, enum step step, const struct engine_start *wanted)
 {
-	static const char *const names[STEPS] = { "start,", "dump", "stop" };
-
-	(void)output;
-	for (int i = 0; i < STEPS; i++) {
-		if (strncmp(command, names[i], strlen(names[i])))
-			continue;
-		fake->nice[i] = getpriority(PRIO_PROCESS, 0);
-		fake->calls[i]++;
-		if (i != START && fake->ends && fake->fd >= 0)
-			stop(fake);
-		if (i != START && fake->fd < 0)
-			return "it does not run";
-		if (fake->fails[i])
-			return fake->fails[i];
-		return i == START ? start(fake, command) : i == STOP ? stop(fake) : rotate(fake);
-	}
-	return "it knows no such command";
+	fake->nice[step] = getpriority(PRIO_PROCESS, 0);
+	fake->calls[step]++;
+	if (step != START && fake->ends && fake->fd >= 0)
+		stop(fake);
+	if (step != START && fake->fd < 0)
+		return failed(-EIO, "it does not run");
+	if (fake->fails[step])
+		return failed(-EIO, "%s", fake->fails[step]);
+	return step == START ? start(fake, wanted) : step == STOP ? stop(fake) : rotate(fake);
 }
 
-static asprof_error_t execute(const char *command, asprof_writer_t output)
+static int start_engine(const struct engine_start *wanted)
 {
-	return step_of(&engine, command, output);
+	return step_of(&engine, START, wanted);
 }
 
-static asprof_error_t execute_mem(const char *command, asprof_writer_t output)
+static int rotate_engine(void)
 {
-	return step_of(&mem_engine, command, output);
+	return step_of(&engine, DUMP, NULL);
+}
+
+static int stop_engine(void)
+{
+	return step_of(&engine, STOP, NULL);
+}
+
+static int start_mem(const struct engine_start *wanted)
+{
+	return step_of(&mem_engine, START, wanted);
+}
+
+static int rotate_mem(void)
+{
+	return step_of(&mem_engine, DUMP, NULL);
+}
+
+static int stop_mem(void)
+{
+	return step_of(&mem_engine, STOP, NULL);
 }
 
 static bool counts(const struct engine *self, struct engine_counts *out)
@@ -144,11 +155,6 @@ static void version(const struct engine *self, char *text, size_t size)
 {
 	(void)self;
 	snprintf(text, size, "9.9");
-}
-
-static const char *error_str(asprof_error_t err)
-{
-	return err;
 }
 
 static int deliver(struct reporter *reporter, const struct report *report)
@@ -205,13 +211,14 @@ static int write_labels(int fd, const struct report *report)
 static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	static const struct engine fake = { .name = "fake",
-					    .execute = execute,
+					    .start = start_engine,
+					    .rotate = rotate_engine,
+					    .stop = stop_engine,
 					    .counts = counts,
-					    .version = version,
-					    .error_str = error_str };
-	static const struct engine fake_mem = { .name = "fake memory",
-						.execute = execute_mem,
-						.error_str = error_str };
+					    .version = version };
+	static const struct engine fake_mem = {
+		.name = "fake memory", .start = start_mem, .rotate = rotate_mem, .stop = stop_mem
+	};
 	static struct reporter reporter = {
 		.name = "test", .deliver = deliver, .drain = drain, .close = close_reporter
 	};
@@ -331,7 +338,9 @@ START_TEST(reports_each_interval)
 	ck_assert_uint_eq(got.taken[3], 10);
 	ck_assert_int_eq(got.drains, 1);
 	ck_assert_int_eq(got.closes, 1);
-	ck_assert(strstr(engine.command, "start,event=cpu,interval=100000000,wall=1000ms,jfr,"));
+	ck_assert(engine.start.cpu);
+	ck_assert_uint_eq(engine.start.interval_ns, SECOND / 10);
+	ck_assert_uint_eq(engine.start.wall_ns, SECOND);
 }
 END_TEST
 
@@ -481,7 +490,7 @@ START_TEST(failed_stop_leaves_the_file)
 	start_agent();
 	ck_assert(eventually(has_ended));
 	ck_assert_int_eq(engine.calls[START], 1);
-	ck_assert_int_ge(fcntl(recording_number(strstr(engine.command, "/proc/")), F_GETFD), 0);
+	ck_assert_int_ge(fcntl(engine.recording, F_GETFD), 0);
 }
 END_TEST
 
@@ -565,6 +574,46 @@ START_TEST(stop_in_the_delay_touches_nothing)
 }
 END_TEST
 
+static void ask_at_the_end(void)
+{
+	agent_request_report();
+	atomic_fetch_add(&shared->agent.follows_asked, 1);
+	atomic_store(&shared->agent.setting.state, SETTING_ASKED);
+}
+
+/* A thread that asks while the agent ends finds an answer, and a futex word that has changed. */
+START_TEST(a_question_at_the_end_is_answered)
+{
+	ck_assert_int_eq(agent_start(due_ns, begin, ask_at_the_end), 0);
+	ck_assert(eventually(five_reports));
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+	ck_assert(eventually(no_thread));
+	ck_assert_uint_eq(shared->agent.flushes_done, shared->agent.flushes_asked);
+	ck_assert_uint_eq(shared->agent.follows_done, shared->agent.follows_asked);
+	ck_assert_uint_eq(shared->agent.setting.state, SETTING_ANSWERED);
+	ck_assert_int_eq(shared->agent.setting.err, -ESRCH);
+}
+END_TEST
+
+static bool a_report(void)
+{
+	return got.count >= 1;
+}
+
+/* The queue spreads the requests of a fleet; the intervals are whole. */
+START_TEST(the_first_interval_is_whole_with_a_bucket)
+{
+	uint64_t began = clock_monotonic_ns();
+
+	config.s3_bucket = "bucket";
+	config.reporting_interval_ns = SECOND;
+	start_agent();
+	ck_assert(eventually(a_report));
+	ck_assert_uint_ge(clock_monotonic_ns() - began, SECOND);
+	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
+}
+END_TEST
+
 START_TEST(starts_again_after_a_stop)
 {
 	start_agent();
@@ -602,6 +651,8 @@ int main(void)
 	tcase_add_test(c, flush_reports_at_once);
 	tcase_add_test(c, flush_during_a_report_waits_for_the_next);
 	tcase_add_test(c, stop_in_the_delay_touches_nothing);
+	tcase_add_test(c, a_question_at_the_end_is_answered);
+	tcase_add_test(c, the_first_interval_is_whole_with_a_bucket);
 	tcase_add_test(c, starts_again_after_a_stop);
 	return suite_run(c);
 }

@@ -77,9 +77,8 @@ static void begin(const struct scene *table, size_t count, char *const *entries)
 	scenes = table;
 	scene_count = count;
 	sent = 0;
-	environment_free(&environment);
 	aws_free(&aws);
-	ck_assert_int_eq(environment_copy(&environment, entries), 0);
+	environment.entries = entries;
 	aws = (struct aws){ .environment = &environment, .http = &http, .now = tell_now };
 }
 

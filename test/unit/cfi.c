@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/code.h"
+#include "arch/arch.h"
 #include "test/fixtures/suite.h"
 
 #define TEXT  0x10000u  /* link address of the code */

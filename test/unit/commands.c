@@ -124,16 +124,173 @@ START_TEST(losses)
 {
 	/* Each chunk tells 22 of full rings, 55 that came late, 33 of timers, 44 of the table, 66 stalls. */
 	expect_part(cmd_summary, "summary",
-		    "Lost      44 samples: taken faster than they could be collected\n"
+		    "Lost      44 samples: taken faster than they were collected; lengthen the "
+		    "sampling intervals\n"
 		    "          110 samples: due while their thread could not take them\n"
-		    "          88 living allocations: too many at once to be followed\n"
-		    "          132 stalls: more in a second than are told\n"
+		    "          154 stacks of retained memory: cut, as there are too many; raise "
+		    "ASPROF_AGENT_NATIVE_MEM\n"
+		    "          88 living allocations: too many at once to be followed; raise "
+		    "ASPROF_AGENT_NATIVE_MEM\n"
+		    "          132 stalls: more per second than are recorded\n"
 		    "          66 threads: no timer could be set\n");
 	expect_part(
 		cmd_summary, "summary --json",
 		"\"lost\":{\"ringFull\":44,\"late\":110,\"eventsDropped\":0,\"stackTableFull\":0,"
-		"\"threadTableFull\":0,\"contextTableFull\":0,\"tableEvictions\":88,\"stalls\":132,"
+		"\"threadTableFull\":0,\"contextTableFull\":0,\"retainedStacksCut\":154,"
+		"\"tableEvictions\":88,\"stalls\":132,"
 		"\"timerFailures\":66}");
+}
+END_TEST
+
+/* The lines that FUNCTION prints on stderr, in PRINTED. */
+static void run_for_errors(int (*function)(int argc, char **argv), const char *line, int status)
+{
+	int err = memfd_create("err", MFD_CLOEXEC), saved = dup(STDERR_FILENO);
+	ssize_t length;
+
+	dup2(err, STDERR_FILENO);
+	ck_assert_int_eq(run(function, line), status);
+	dup2(saved, STDERR_FILENO);
+	length = pread(err, printed, sizeof(printed) - 1, 0);
+	printed[length > 0 ? length : 0] = '\0';
+	close(err);
+	close(saved);
+}
+
+/* 154 samples are lost, and 22 were taken. No line is said twice: so each command has another name. */
+START_TEST(all_that_print_shares_tell_losses)
+{
+	static const char lost[] =
+		"154 of 176 samples are lost, so shares may be off by 88 points: "
+		"lengthen the sampling intervals";
+	static const struct {
+		int (*function)(int argc, char **argv);
+		const char *line, *json; /* in what is printed; NULL: nothing */
+	} rows[] = {
+		{ cmd_top, "top1", NULL },
+		{ cmd_top, "top2 --json", "\"losses\":{\"lost_samples\":154,\"kept_samples\":22," },
+		{ cmd_top, "top3 --by host --json", "\"losses\":{\"lost_samples\":154," },
+		{ cmd_collapsed, "collapsed4 --alloc", NULL },
+		{ cmd_flamegraph, "flamegraph5 --wall",
+		  "\"losses\":\"154 of 176 samples are lost" },
+		{ cmd_pprof, "pprof6 -o /dev/null", NULL },
+		{ cmd_leaks, "leaks7", NULL },
+		{ cmd_leaks, "leaks8 --json", "\"unknown_allocations\":88" },
+		{ cmd_lifetimes, "lifetimes9 --json", "\"lost_samples\":154" },
+		{ cmd_top, "top10 --live --json", "\"lost_samples\":154" },
+		{ cmd_top, "top11 --live --retained --json", "\"lost_samples\":154" },
+		{ cmd_nativemem, "nativemem12", NULL },
+		{ cmd_nativemem, "nativemem13 --type free", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		run_for_errors(rows[i].function, rows[i].line, 0);
+		ck_assert_msg(strstr(printed, lost), "%s: %s", rows[i].line, printed);
+		if (rows[i].json)
+			expect_part(rows[i].function, rows[i].line, rows[i].json);
+	}
+	run_for_errors(cmd_top, "live --live", 0);
+	ck_assert_ptr_nonnull(strstr(printed, "88 living allocations are unknown"));
+	run_for_errors(cmd_top, "part --cpu --to 500ms", 0); /* of the first chunk alone */
+	ck_assert_msg(strstr(printed, "77 of 88 samples"), "%s", printed);
+}
+END_TEST
+
+/* Six samples, or three beside three: no share is exact to a point. */
+START_TEST(top_tells_how_exact_shares_are)
+{
+	expect_part(cmd_top, "top --cpu", "%   95% CI  function\n");
+	expect_part(cmd_top, "top --cpu --json", "\"total_interval\":[");
+	expect_part(cmd_top, "top --cpu --base-to 1s --from 1s", "change     95% CI  function\n");
+	expect_part(cmd_top, "top --cpu --base-to 1s --from 1s --json",
+		    "\"base_total_interval\":[");
+	expect_part(cmd_top, "top --cpu --by host", "%  at most plus or minus");
+	expect_part(cmd_top, "top --cpu --by host --json", "\"self_interval\":[[");
+}
+END_TEST
+
+/* A method of Java, which was interpreted at first and compiled later, and a library by two names. */
+static int name_alike(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		      struct jfr_frame_name *out)
+{
+	(void)context;
+	(void)is_return;
+	for (size_t i = 0; i < count; i++) {
+		bool native = pcs[i] / 0x10 == 1, late = pcs[i] % 0x10;
+
+		out[i].method_name = native ? "allocates" : "run";
+		out[i].class_name = !native ? "Main" : late ? "libjvm.so" : "libjvm.so.1";
+		out[i].type = native ? JFR_FRAME_NATIVE
+			      : late ? JFR_FRAME_C1
+				     : JFR_FRAME_INTERPRETED;
+	}
+	return 0;
+}
+
+/* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample alone. */
+static void write_another(bool memory)
+{
+	static const uintptr_t early[] = { 0x10, 0x20 }, late[] = { 0x11, 0x21 };
+	int fd = open(sample.recording, O_RDWR | O_TRUNC);
+	struct jfr_writer *w;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
+	if (memory) {
+		jfr_malloc(w, SAMPLE_TICKS + 1000, SAMPLE_TID, SAMPLE_STACK(w, early), 0x1000, 100,
+			   100);
+		jfr_malloc(w, SAMPLE_TICKS + 2000, SAMPLE_TID, SAMPLE_STACK(w, late), 0x2000, 200,
+			   200);
+	} else {
+		jfr_execution_sample(w, SAMPLE_TICKS + 1000, SAMPLE_TID, SAMPLE_STACK(w, early),
+				     JFR_STATE_DEFAULT);
+	}
+	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + SAMPLE_SECOND_NS, 2 * SAMPLE_TICKS,
+				       name_alike, NULL, NULL),
+			 0);
+	jfr_writer_close(w);
+	close(fd);
+}
+
+START_TEST(leaks_that_look_alike_are_one)
+{
+	write_another(true);
+	expect(cmd_leaks, "leaks",
+	       "retained: 300 B in 2 allocations, 1 stack\n\n"
+	       "     300 B  100.0%  2 allocations, oldest 1.00 s, grows 0 B/h (over the last 500 "
+	       "ms)\n"
+	       "      allocates [libjvm.so]\n      Main.run\n");
+	expect_part(cmd_leaks, "leaks --json",
+		    "\"bytes_per_hour\":0,\"growth_seconds\":0.500,\"stack\":");
+}
+END_TEST
+
+/* How to record what was not. */
+START_TEST(what_was_not_recorded_has_a_setting)
+{
+	static const struct {
+		int (*function)(int argc, char **argv);
+		const char *line, *setting;
+		int status;
+	} rows[] = {
+		{ cmd_leaks, "leaks", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 1 },
+		{ cmd_lifetimes, "lifetimes", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k",
+		  1 },
+		{ cmd_top, "top --live", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 0 },
+		{ cmd_top, "top --lock",
+		  "ASPROF_AGENT_ENGINE_OPTIONS=lock=10ms (Java) or nativelock=10ms", 0 },
+		{ cmd_top, "top --wall", "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms",
+		  0 },
+	};
+
+	write_another(false);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		run_for_errors(rows[i].function, rows[i].line, rows[i].status);
+		ck_assert_msg(strstr(printed, rows[i].setting) &&
+				      strstr(printed, "there is: cpu (1)"),
+			      "%s: %s", rows[i].line, printed);
+	}
 }
 END_TEST
 
@@ -173,6 +330,10 @@ int main(void)
 	tcase_add_test(tcase, threads);
 	tcase_add_test(tcase, names);
 	tcase_add_test(tcase, losses);
+	tcase_add_test(tcase, all_that_print_shares_tell_losses);
+	tcase_add_test(tcase, top_tells_how_exact_shares_are);
+	tcase_add_test(tcase, leaks_that_look_alike_are_one);
+	tcase_add_test(tcase, what_was_not_recorded_has_a_setting);
 	tcase_add_test(tcase, busiest_threads);
 	tcase_add_test(tcase, latest_settings);
 	return suite_run(tcase);

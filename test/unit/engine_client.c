@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/agent/failure.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/futex.h"
@@ -16,6 +17,7 @@
 static struct mailbox mailbox;
 static struct wake wake;
 static struct engine engine;
+static struct engine_start start;
 static char problem[MAILBOX_PROBLEM_MAX];
 
 /* What the other side does with a question; false: it answers no more. */
@@ -27,23 +29,29 @@ static void *answer(void *unused)
 	uint32_t rung, state;
 
 	for (;;) {
-		rung = atomic_load(&mailbox.rung);
+		rung = atomic_load(&mailbox.changes);
 		state = atomic_load(&mailbox.state);
 		if (state == MAILBOX_ENDING || (state == MAILBOX_REQUESTED && !does()))
 			return unused;
 		if (state == MAILBOX_REQUESTED) {
-			struct wake *asker = mailbox.asker;
+			struct wake *asker = mailbox.client;
 
 			atomic_store(&mailbox.state, MAILBOX_IDLE);
 			wake_up(asker);
 		} else {
-			futex_wait(&mailbox.rung, rung, NULL);
+			futex_wait(&mailbox.changes, rung, NULL);
 		}
 	}
 }
 
 static void set_up(void)
 {
+	start = (struct engine_start){ .cpu = true,
+				       .interval_ns = 5000000,
+				       .wall_ns = ENGINE_OFF,
+				       .mem_bytes = ENGINE_OFF,
+				       .cstack = "dwarf",
+				       .file = "/r" };
 	atomic_store(&mailbox.state, MAILBOX_IDLE);
 	ck_assert_int_eq(pthread_create(&other, NULL, answer, NULL), 0);
 }
@@ -67,24 +75,16 @@ static bool repeats(void)
 	*mailbox.problem = '\0';
 	mailbox.answer_length = 0;
 	mailbox.register_jfr_event = register_event;
-	if (mailbox.question == MAILBOX_LOAD)
+	if (mailbox.request == MAILBOX_LOAD)
 		return true;
 	strcpy(executed, mailbox.text);
-	mailbox.took_ns = strlen(mailbox.text);
 	mailbox.answer_length = (uint32_t)strlen(mailbox.text);
 	memcpy(mailbox.answer, mailbox.text, mailbox.answer_length);
-	if (!strncmp(mailbox.text, "fail", 4)) {
+	if (strstr(mailbox.text, ",fail")) {
 		mailbox.err = -EIO;
 		strcpy(mailbox.problem, "it was told to");
 	}
 	return true;
-}
-
-static char said[2 * MAILBOX_ANSWER_MAX];
-
-static void take(const char *text, size_t length)
-{
-	strncat(said, text, length);
 }
 
 static void open_engine(bool (*what)(void))
@@ -103,38 +103,44 @@ START_TEST(commands_are_answered)
 	ck_assert_ptr_null(engine.get_thread_local_data);
 	ck_assert_ptr_null(engine.service);
 	for (int i = 0; i < 1000; i++) {
-		*said = '\0';
-		ck_assert_ptr_null(engine.execute("metrics", take));
-		ck_assert_str_eq(said, "metrics");
-		ck_assert_uint_eq(engine.took_ns(), strlen("metrics"));
+		ck_assert_int_eq(engine.start(&start), 0);
+		ck_assert_str_eq(executed,
+				 "start,event=cpu,interval=5000000,jfr,cstack=dwarf,file=/r");
+		ck_assert_int_eq(engine.rotate(), 0);
+		ck_assert_str_eq(executed, "dump,jfr");
+		ck_assert_int_eq(engine.stop(), 0);
+		ck_assert_str_eq(executed, "stop");
 	}
 }
 END_TEST
 
 START_TEST(a_command_fails)
 {
-	asprof_error_t err;
-
 	open_engine(repeats);
-	err = engine.execute("fail,please", take);
-	ck_assert_str_eq(engine.error_str(err), "it was told to");
-	ck_assert_str_eq(said, "fail,please");
-	ck_assert_ptr_null(engine.execute("stop", take));
+	start.options = "fail,please";
+	ck_assert_int_eq(engine.start(&start), -EIO);
+	ck_assert_str_eq(failure(), "async-profiler: start failed: it was told to");
+	ck_assert_int_eq(engine.stop(), 0);
 }
 END_TEST
 
 START_TEST(the_longest_command_passes)
 {
-	static char command[MAILBOX_TEXT_MAX + 1];
+	static char options[MAILBOX_TEXT_MAX];
+	size_t rest;
 
 	open_engine(repeats);
-	memset(command, 'c', MAILBOX_TEXT_MAX);
-	ck_assert_ptr_nonnull(engine.execute(command, take));
+	ck_assert_int_eq(engine.start(&start), 0);
+	rest = MAILBOX_TEXT_MAX - strlen(executed) - 1; /* with the comma */
+	memset(options, 'c', rest);
+	start.options = options;
+	*executed = '\0';
+	ck_assert_int_ne(engine.start(&start), 0);
 	ck_assert_str_eq(executed, "");
-	ck_assert_str_eq(said, "");
-	command[MAILBOX_TEXT_MAX - 1] = '\0';
-	ck_assert_ptr_null(engine.execute(command, take));
-	ck_assert_str_eq(executed, command);
+	options[rest - 1] = '\0';
+	ck_assert_int_eq(engine.start(&start), 0);
+	ck_assert_uint_eq(strlen(executed), MAILBOX_TEXT_MAX - 1);
+	ck_assert_ptr_nonnull(strstr(executed, options));
 }
 END_TEST
 
@@ -144,6 +150,32 @@ static bool cannot_load(void)
 	strcpy(mailbox.problem, "it is a text");
 	return true;
 }
+
+/* As those before 4.0 with `metrics`. */
+static bool knows_no_other(void)
+{
+	repeats();
+	mailbox.err = -EIO;
+	return true;
+}
+
+START_TEST(what_it_does_not_tell_stays)
+{
+	struct engine_counts counts = { .taken = 1, .lost = 2, .memory_kb = 3 };
+	char text[8] = "before";
+
+	open_engine(knows_no_other);
+	ck_assert(!engine.counts(&engine, &counts));
+	ck_assert_uint_eq(counts.taken, 1);
+	engine.version(&engine, text, sizeof(text));
+	ck_assert_str_eq(text, "before");
+	does = repeats;
+	ck_assert(engine.counts(&engine, &counts));
+	ck_assert_uint_eq(counts.taken, 0);
+	engine.version(&engine, text, sizeof(text));
+	ck_assert_str_eq(text, "version");
+}
+END_TEST
 
 START_TEST(a_library_cannot_be_loaded)
 {
@@ -166,7 +198,7 @@ START_TEST(no_other_wake_is_lost)
 {
 	open_engine(wakes_the_agent);
 	wake_wait(&wake, 0);
-	ck_assert_ptr_null(engine.execute("stop", take));
+	ck_assert_int_eq(engine.stop(), 0);
 	ck_assert(wake_is_pending(&wake));
 }
 END_TEST
@@ -184,17 +216,16 @@ START_TEST(who_does_not_answer_is_left)
 	open_engine(hangs);
 	atomic_store(&shared->agent.stop_by_ns, began);
 	atomic_store(&shared->agent.state, AGENT_RUNNING | AGENT_STOP);
-	ck_assert_ptr_nonnull(engine.execute("dump", take));
+	ck_assert_int_eq(engine.rotate(), -EIO);
 	ck_assert_uint_ge(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_MIN_NS);
 	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_NS / 2);
 	ck_assert_uint_eq(atomic_load(&mailbox.state), MAILBOX_ABANDONED);
 
 	/* Its memory may be written still, and nothing more is asked. */
 	began = clock_monotonic_ns();
-	ck_assert_ptr_nonnull(engine.execute("stop", take));
+	ck_assert_int_eq(engine.stop(), -EIO);
 	ck_assert_int_ne(engine_client_open(&engine, &mailbox, &wake, false, problem), 0);
 	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_MIN_NS);
-	ck_assert_str_eq(said, "");
 }
 END_TEST
 
@@ -219,6 +250,7 @@ int main(void)
 	tcase_add_test(c, commands_are_answered);
 	tcase_add_test(c, a_command_fails);
 	tcase_add_test(c, the_longest_command_passes);
+	tcase_add_test(c, what_it_does_not_tell_stays);
 	tcase_add_test(c, a_library_cannot_be_loaded);
 	tcase_add_test(c, no_other_wake_is_lost);
 	tcase_add_test(c, who_does_not_answer_is_left);

@@ -1,4 +1,4 @@
-/* asyncprof/desk: calls for the program's threads, made where the engine's descriptors are. */
+/* asyncprof/fd_proxy: calls for the program's threads, made where the engine's descriptors are. */
 #include "asyncprof/fd_proxy.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "core/own_thread.h"
 #include "test/fixtures/suite.h"
 
-/* The engine's thread: opens the desk, and closes it when it is told to. */
+/* The engine's thread starts the proxy, and stops it after the barrier. */
 static pthread_barrier_t turn;
 static int opened;
 
@@ -66,7 +66,7 @@ static bool desk_is_open(void)
 	ck_assert_int_eq(own_thread_start("engine", run_engine, NULL), 0);
 	pthread_barrier_wait(&turn);
 	if (opened)
-		fprintf(stderr, "desk: cases are left out: %s\n", strerror(-opened));
+		fprintf(stderr, "fd_proxy: cases are left out: %s\n", strerror(-opened));
 	return !opened;
 }
 
@@ -174,7 +174,7 @@ static void *ask_often(void *unused)
 	return unused;
 }
 
-/* Also while the thread that a handler interrupts is itself at the desk. */
+/* Also while the thread that a handler interrupts is itself in the proxy. */
 START_TEST(serves_many)
 {
 	struct itimerval every_ms = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };

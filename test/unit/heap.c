@@ -132,25 +132,119 @@ START_TEST(parts)
 }
 END_TEST
 
-static bool is_odd(void *arg, uint64_t address)
+static struct held held_by[3]; /* added up, by process */
+
+static void add_up(void *arg, const struct held *held)
 {
+	struct held *sum = &held_by[held->process];
+
 	(void)arg;
-	return address / 16 % 2;
+	sum->count += held->count;
+	sum->bytes += held->bytes;
+	sum->grown += held->grown;
+	sum->growth_ns = held->growth_ns;
+	if (held->count > 0)
+		sum->age_ns = held->age_ns;
 }
 
-START_TEST(dead_sockets_remove)
+static void add_up_all(void)
 {
-	for (uint64_t i = 1; i <= 5000; i++)
-		allocate(i * 16, (int64_t)i, 10, "malloc");
-	heap_sweep(&heap, 2, is_odd, NULL); /* another process's */
-	ck_assert_uint_eq(heap.live, 5000);
-	heap_sweep(&heap, 1, is_odd, NULL);
-	ck_assert_uint_eq(heap.live, 2500);
-	for (uint32_t i = 0; i < heap.capacity; i++)
-		ck_assert(!heap.table[i].address || heap.table[i].address / 16 % 2 == 0);
-	for (uint64_t i = 2; i <= 5000; i += 2)
-		heap_on_free(&heap, i * 16, 1, 9000, 1);
-	ck_assert_uint_eq(heap.live, 0);
+	memset(held_by, 0, sizeof(held_by));
+	heap_visit_held(&heap, add_up, NULL);
+}
+
+static void allocate_in(uint32_t process, uint64_t address, int64_t time_ns, int64_t size)
+{
+	struct allocation a = { .address = address,
+				.time_ns = time_ns,
+				.size = size,
+				.scale = 1,
+				.stack = stack_of("malloc"),
+				.process = process };
+
+	heap_on_malloc(&heap, &a);
+}
+
+/* PROCESS is recorded from FIRST_NS to LAST_NS. */
+static struct heap_process *process(uint32_t process, int64_t first_ns, int64_t last_ns)
+{
+	struct heap_process *p = heap_get_process(&heap, process);
+
+	ck_assert_ptr_nonnull(p);
+	p->covered = true;
+	p->first_ns = first_ns;
+	p->last_ns = last_ns;
+	return p;
+}
+
+static void state(struct heap_snapshot *s, int64_t time_ns, double bytes, int64_t oldest_ns)
+{
+	s->rows = calloc(1, sizeof(*s->rows));
+	ck_assert_ptr_nonnull(s->rows);
+	s->rows[0] = (struct retained){ stack_of("malloc"), oldest_ns, 1, bytes };
+	s->count = s->capacity = 1;
+	s->time_ns = time_ns;
+	s->found = true;
+}
+
+/* What an engine states of one process replaces the events of that process, and of no other. */
+START_TEST(statements_are_of_one_process)
+{
+	allocate_in(1, 0x1000, 100, 64);
+	allocate_in(2, 0x1000, 100, 32);
+	process(1, 0, 1000);
+	state(&process(2, 0, 1000)->last, 1000, 7000, 10);
+	add_up_all();
+	ck_assert(held_by[1].count == 1 && held_by[1].bytes == 64);
+	ck_assert(held_by[2].count == 1 && held_by[2].bytes == 7000);
+}
+END_TEST
+
+/* One that ended at 500 holds what it held then, and its ages and growth are of that time. */
+START_TEST(ended_processes_count)
+{
+	allocate_in(1, 0x1000, 100, 64);
+	allocate_in(1, 0x2000, 400, 16);
+	allocate_in(2, 0x1000, 700, 32);
+	heap_on_free(&heap, 0x1000, 2, 900, 1);
+	process(1, 0, 500);
+	process(2, 600, 100000);
+	add_up_all();
+	ck_assert(held_by[1].count == 2 && held_by[1].bytes == 80);
+	ck_assert(held_by[1].grown == 16);
+	ck_assert_int_eq(held_by[1].growth_ns, 250);
+	ck_assert(held_by[1].age_ns == 100 || held_by[1].age_ns == 400);
+	ck_assert(held_by[2].count == 0);
+}
+END_TEST
+
+START_TEST(two_statements_tell_the_growth)
+{
+	struct heap_process *p = process(1, 0, 5000);
+
+	allocate_in(1, 0x1000, 4000, 64); /* no growth beside that of the statements */
+	state(&p->first, 1000, 300, 10);
+	state(&p->last, 4000, 900, 10);
+	add_up_all();
+	ck_assert(held_by[1].bytes == 900);
+	ck_assert(held_by[1].grown == 600);
+	ck_assert_int_eq(held_by[1].growth_ns, 3000);
+	ck_assert_int_eq(held_by[1].age_ns, 3990);
+}
+END_TEST
+
+/* With one statement alone, the single events tell it. */
+START_TEST(growth_of_one_statement)
+{
+	struct heap_process *p = process(1, 0, 1000);
+
+	allocate_in(1, 0x1000, 400, 64);
+	allocate_in(1, 0x2000, 600, 16);
+	state(&p->last, 1000, 900, 10);
+	state(&p->first, 1000, 900, 10);
+	add_up_all();
+	ck_assert(held_by[1].bytes == 900 && held_by[1].count == 1);
+	ck_assert(held_by[1].grown == 16);
 }
 END_TEST
 
@@ -177,7 +271,10 @@ int main(void)
 	tcase_add_test(tcase, malloc_is_no_realloc);
 	tcase_add_test(tcase, tail);
 	tcase_add_test(tcase, parts);
-	tcase_add_test(tcase, dead_sockets_remove);
+	tcase_add_test(tcase, statements_are_of_one_process);
+	tcase_add_test(tcase, ended_processes_count);
+	tcase_add_test(tcase, two_statements_tell_the_growth);
+	tcase_add_test(tcase, growth_of_one_statement);
 	tcase_add_test(tcase, scales);
 	return suite_run(tcase);
 }

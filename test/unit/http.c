@@ -171,7 +171,7 @@ START_TEST(knows_what_was_left_unanswered)
 		ck_assert_int_eq(buf_append_string(&request.url, server.url), 0);
 		request.body = body;
 		request.body_length = lost[_i].sent[i].body;
-		request.keep = true;
+		request.keep_connection = true;
 		ck_assert_int_eq(!!http->send(http, &request, &response), lost[_i].sent[i].fails);
 		ck_assert_int_eq(response.unanswered, lost[_i].sent[i].unanswered);
 		http_response_free(&response);

@@ -34,7 +34,7 @@ static const struct {
 	{ "asprof.Losses", 2 },       { "jdk.ActiveRecording", 2 },
 	{ "jdk.ActiveSetting", 4 },   { "jdk.OSInformation", 2 },
 	{ "jdk.CPUInformation", 2 },  { "jdk.NativeLibrary", 2 },
-	{ "jdk.CPULoad", 2 },         { "profiler.Log", 2 },
+	{ "jdk.CPULoad", 2 },
 };
 
 START_TEST(summary)
@@ -98,8 +98,6 @@ static const struct {
 	{ "jdk.CPULoad", "\"jvmUser\": 0.25", 2 },
 	{ "jdk.CPULoad", "\"machineTotal\": 0.5", 2 },
 	{ "jdk.CPUInformation", "\"hwThreads\": 4", 2 },
-	{ "profiler.Log", "\"level\": \"WARN\"", 2 },
-	{ "profiler.Log", "a \\\"quoted\\\" message", 2 },
 };
 
 START_TEST(print_json)

@@ -100,8 +100,8 @@ static void compare_fields(const struct jfr_type *theirs, const struct jfr_type_
 		field = &theirs->fields[n++];
 		ck_assert_str_eq(field->name, jfr_fields[i].name);
 		ck_assert_int_eq(field->type_id, jfr_fields[i].type);
-		ck_assert_int_eq(field->constant, jfr_fields[i].place == JFR_IN_POOL);
-		ck_assert_int_eq(field->array, jfr_fields[i].place == JFR_IN_ARRAY);
+		ck_assert_int_eq(field->is_constant, jfr_fields[i].place == JFR_IN_POOL);
+		ck_assert_int_eq(field->is_array, jfr_fields[i].place == JFR_IN_ARRAY);
 	}
 	ck_assert_msg(n == theirs->field_count, "%s lacks a field", ours->name);
 }
@@ -118,7 +118,7 @@ static void compare_constants(struct jfr_chunk *chunk)
 		if (jfr_constants[i].type == JFR_T_FRAME_TYPE &&
 		    jfr_constants[i].key > JFR_FRAME_C1)
 			continue; /* ours, under a number that it has for what we never write */
-		ck_assert(jfr_constant(chunk, type, jfr_constants[i].key, &value));
+		ck_assert(jfr_constant_get(chunk, type, jfr_constants[i].key, &value));
 		buf_reset(&name);
 		ck_assert(jfr_value_append_string(chunk, &value, &name));
 		ck_assert_str_eq(buf_string(&name), jfr_constants[i].name);
@@ -141,11 +141,11 @@ START_TEST(shared_types_are_as_async_profiler_has_them)
 	ck_assert_int_eq(fstat(fd, &status), 0);
 	file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	ck_assert_ptr_ne(file, MAP_FAILED);
-	ck_assert_int_eq(jfr_header(&header, file, (uint64_t)status.st_size, 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, (uint64_t)status.st_size, 0, &error), 0);
 	ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
 
 	for (i = 0; i < jfr_type_count; i++) {
-		theirs = jfr_type(&chunk, jfr_types[i].name);
+		theirs = jfr_type_by_name(&chunk, jfr_types[i].name);
 		if (!theirs) {
 			ck_assert_msg(!strncmp(jfr_types[i].name, "asprof.", 7), "%s is not theirs",
 				      jfr_types[i].name);

@@ -112,7 +112,7 @@ static const uint8_t *finish(struct jfr_writer *w, int fd, struct jfr_chunk *chu
 			 0);
 	jfr_writer_close(w);
 	file = map(fd);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
 	ck_assert_int_eq(jfr_chunk_open(chunk, file, &header), 0);
 	return file;
 }
@@ -314,12 +314,12 @@ START_TEST(memory_chunks_have_short_times)
 	jfr_writer_close(w);
 
 	file = map(fd);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
 	ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
 	ck_assert_int_eq(header.start_ticks, 0);
 	unit = (int64_t)SAMPLE_TICKS / header.ticks_per_second;
 	ck_assert_int_gt(unit, 1);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_FREE));
 	ck_assert(seconds(event.slot[JFR_TIME], 30, &header));
 	ck_assert(seconds(event.slot[JFR_BIRTH], 15, &header));
@@ -347,7 +347,7 @@ START_TEST(chunks_beside_others_tell_no_duration)
 			 0);
 	jfr_writer_close(w);
 	file = map(fd);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
 	ck_assert_int_eq(header.duration_ns, 0);
 	ck_assert_int_gt(header.ticks_per_second, 1);
 	munmap(file, length_of(fd));
@@ -385,8 +385,8 @@ START_TEST(chunks_move_behind_those_of_another_writer)
 	munmap(file, (size_t)second);
 
 	file = map(fd);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), header.size, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), header.size, &error), 0);
 	ck_assert_uint_eq(header.size, (uint64_t)second);
 	ck_assert_uint_eq(header.offset + header.size, (uint64_t)first);
 	munmap(file, length_of(fd));
@@ -441,8 +441,28 @@ static const struct {
 	{ JFR_T_LOSSES, { 1, 1 } },           { JFR_T_ACTIVE_RECORDING, { 1, 1 } },
 	{ JFR_T_ACTIVE_SETTING, { 2, 2 } },   { JFR_T_OS_INFORMATION, { 1, 1 } },
 	{ JFR_T_CPU_INFORMATION, { 1, 1 } },  { JFR_T_NATIVE_LIBRARY, { 1, 1 } },
-	{ JFR_T_CPU_LOAD, { 1, 1 } },         { JFR_T_LOG, { 1, 1 } },
+	{ JFR_T_CPU_LOAD, { 1, 1 } },
 };
+
+START_TEST(a_calibrated_writer_tells_the_same_rate_in_each_chunk)
+{
+	struct jfr_writer *w;
+	uint8_t *file;
+	off_t end;
+	int fd;
+
+	w = begin(&fd);
+	jfr_writer_calibrated(w, SAMPLE_TICKS);
+	/* By this chunk alone it would be twice that. */
+	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + SAMPLE_SECOND_NS / 2, 2 * SAMPLE_TICKS,
+				       sample_namer, NULL, &end),
+			 0);
+	jfr_writer_close(w);
+	file = map(fd);
+	ck_assert_uint_eq(be(file + 56, 8), SAMPLE_TICKS);
+	munmap(file, length_of(fd));
+}
+END_TEST
 
 START_TEST(two_chunks_hold_every_event)
 {
@@ -461,13 +481,13 @@ START_TEST(two_chunks_hold_every_event)
 	ck_assert_uint_eq(length_of(fd), (uint64_t)end);
 	file = map(fd);
 	for (c = 0; c < SAMPLE_CHUNKS; c++) {
-		ck_assert_int_eq(jfr_header(&header, file, (uint64_t)end, at, &error), 0);
+		ck_assert_int_eq(jfr_header_read(&header, file, (uint64_t)end, at, &error), 0);
 		ck_assert_int_eq(header.start_ns,
 				 (int64_t)(SAMPLE_START_NS + c * SAMPLE_SECOND_NS));
 		ck_assert_int_eq(header.ticks_per_second, SAMPLE_TICKS);
 		ck_assert_int_eq(jfr_chunk_open(&chunk, file, &header), 0);
 		memset(counts, 0, sizeof(counts));
-		jfr_scan(&scan, &chunk, UINT32_MAX);
+		jfr_scan_start(&scan, &chunk, UINT32_MAX);
 		while (jfr_scan_next(&scan, &event))
 			if (event.type)
 				counts[event.type->id]++;
@@ -478,7 +498,7 @@ START_TEST(two_chunks_hold_every_event)
 		at += header.size;
 		jfr_chunk_close(&chunk);
 	}
-	ck_assert_int_eq(jfr_header(&header, file, (uint64_t)end, at, &error), -ENODATA);
+	ck_assert_int_eq(jfr_header_read(&header, file, (uint64_t)end, at, &error), -ENODATA);
 	munmap(file, (size_t)end);
 	close(fd);
 }
@@ -524,9 +544,10 @@ START_TEST(an_unfinished_chunk_is_told)
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1), -EBUSY);
 	jfr_writer_close(w);
 	file = map(fd);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
 	ck_assert_uint_eq(header.size, (uint64_t)end);
-	ck_assert_int_eq(jfr_header(&header, file, length_of(fd), (uint64_t)end, &error), -EBADMSG);
+	ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), (uint64_t)end, &error),
+			 -EBADMSG);
 	munmap(file, length_of(fd));
 	close(fd);
 }
@@ -569,7 +590,7 @@ static const char *frames(struct jfr_chunk *chunk, const struct jfr_event *event
 	count = *array.at; /* fewer than 128 */
 	p = array.at + 1;
 	for (i = 0; i < count; i++) {
-		const struct jfr_type *type = jfr_type(chunk, "jdk.types.StackFrame");
+		const struct jfr_type *type = jfr_type_by_name(chunk, "jdk.types.StackFrame");
 
 		frame = (struct jfr_value){ type, p, array.end };
 		ck_assert(jfr_value_get_field(chunk, &frame, "method", &method));
@@ -618,11 +639,11 @@ START_TEST(stacks_are_shared_and_named)
 	for (i = 0; i < 6; i++)
 		jfr_execution_sample(w, i, SAMPLE_TID, ids[i], JFR_STATE_DEFAULT);
 	file = finish(w, fd, &chunk);
-	ck_assert_uint_eq(jfr_type(&chunk, "jdk.types.StackTrace")->pool.count, 5);
+	ck_assert_uint_eq(jfr_type_by_name(&chunk, "jdk.types.StackTrace")->pool.count, 5);
 	/* Libraries: app, libstdc++, libc, and none. Each method once. */
-	ck_assert_uint_eq(jfr_type(&chunk, "java.lang.Class")->pool.count, 4);
-	ck_assert_uint_eq(jfr_type(&chunk, "jdk.types.Method")->pool.count, 7);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	ck_assert_uint_eq(jfr_type_by_name(&chunk, "java.lang.Class")->pool.count, 4);
+	ck_assert_uint_eq(jfr_type_by_name(&chunk, "jdk.types.Method")->pool.count, 7);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	for (i = 0; next_of(&scan, &event, JFR_T_EXECUTION_SAMPLE); i++)
 		ck_assert_str_eq(frames(&chunk, &event, &out), expected[i]);
 	ck_assert_uint_eq(i, 6);
@@ -663,7 +684,7 @@ START_TEST(a_full_stack_table_is_counted)
 	jfr_execution_sample(w, 1, SAMPLE_TID, last, JFR_STATE_DEFAULT);
 	jfr_losses(w, 2, &losses);
 	file = finish(w, fd, &chunk);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_EXECUTION_SAMPLE));
 	ck_assert_str_eq(frames(&chunk, &event, &out), "[stack table full]");
 	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
@@ -710,7 +731,7 @@ START_TEST(stalls_with_a_stack_and_without)
 	jfr_use_context(w, 0);
 	jfr_stall(w, 6 * SAMPLE_TICKS, SAMPLE_TID, 0, 1, -1);
 	file = finish(w, fd, &chunk);
-	jfr_scan(&scan, &chunk, JFR_MASK(JFR_STALL));
+	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_STALL));
 	ck_assert(next_of(&scan, &event, JFR_T_STALL));
 	ck_assert_int_eq(event.slot[JFR_TIME], 5 * SAMPLE_TICKS);
 	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS / 20);
@@ -745,7 +766,7 @@ START_TEST(a_crash_tells_what_was_worked_on)
 	jfr_crash(w, 5 * SAMPLE_TICKS, SAMPLE_TID, SAMPLE_STACK(w, sample_sleep), 11, -6,
 		  UINT64_MAX);
 	file = finish(w, fd, &chunk);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_CRASH));
 	ck_assert(jfr_event_get_field(&chunk, &event, "address", &value));
 	ck_assert_int_eq(jfr_value_integer(&value), -1);
@@ -778,12 +799,39 @@ START_TEST(threads_have_their_newest_name)
 	jfr_thread(w, 1003, "longer than fifteen bytes");
 	jfr_thread(w, 77, "never mentioned");
 	file = finish(w, fd, &chunk);
-	ck_assert_uint_eq(jfr_type(&chunk, "java.lang.Thread")->pool.count, 3);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	ck_assert_uint_eq(jfr_type_by_name(&chunk, "java.lang.Thread")->pool.count, 3);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	for (i = 0; next_of(&scan, &event, JFR_T_EXECUTION_SAMPLE); i++)
 		ck_assert_str_eq(text(&chunk, &event, "sampledThread", &out), expected[i]);
 	ck_assert_uint_eq(i, 3);
 	buf_free(&out);
+	done(&chunk, file, fd);
+}
+END_TEST
+
+START_TEST(threads_keep_their_name_until_it_is_forgotten)
+{
+	struct jfr_chunk chunk;
+	const uint8_t *file;
+	struct jfr_writer *w;
+	int fd;
+
+	w = begin(&fd);
+	jfr_thread(w, SAMPLE_TID, "first");
+	jfr_execution_sample(w, 1, SAMPLE_TID, 0, JFR_STATE_DEFAULT);
+	ck_assert_int_eq(
+		jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL, NULL),
+		0);
+	ck_assert(jfr_thread_named(w, SAMPLE_TID));
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
+	ck_assert(jfr_thread_named(w, SAMPLE_TID));
+	ck_assert_int_eq(
+		jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL, NULL),
+		0);
+	jfr_forget_threads(w);
+	ck_assert(!jfr_thread_named(w, SAMPLE_TID));
+	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
+	file = finish(w, fd, &chunk);
 	done(&chunk, file, fd);
 }
 END_TEST
@@ -804,8 +852,9 @@ START_TEST(threads_without_number_are_counted)
 		jfr_execution_sample(w, 1, tid, 0, JFR_STATE_DEFAULT);
 	jfr_losses(w, 2, &losses);
 	file = finish(w, fd, &chunk);
-	ck_assert_uint_eq(jfr_type(&chunk, "java.lang.Thread")->pool.count, JFR_THREADS_MAX);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	ck_assert_uint_eq(jfr_type_by_name(&chunk, "java.lang.Thread")->pool.count,
+			  JFR_THREADS_MAX);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
 	ck_assert(jfr_event_get_field(&chunk, &event, "threadTableFull", &value));
 	ck_assert_int_eq(jfr_value_integer(&value), 10);
@@ -839,7 +888,7 @@ START_TEST(user_events_keep_their_types)
 	jfr_user_event(w, 3, SAMPLE_TID, 0, big, 1);
 	jfr_losses(w, 4, &losses);
 	file = finish(w, fd, &chunk);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	ck_assert(next_of(&scan, &event, JFR_T_USER_EVENT));
 	ck_assert_str_eq(text(&chunk, &event, "type", &out), "b");
 	ck_assert(jfr_event_get_field(&chunk, &event, "data", &value));
@@ -872,7 +921,7 @@ START_TEST(long_strings_are_cut)
 	for (i = 0; i < 20; i++)
 		jfr_setting(w, i, string, string);
 	file = finish(w, fd, &chunk);
-	jfr_scan(&scan, &chunk, UINT32_MAX);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
 	for (i = 0; next_of(&scan, &event, JFR_T_ACTIVE_SETTING); i++)
 		ck_assert_uint_eq(strlen(text(&chunk, &event, "value", &out)), JFR_STRING_MAX);
 	ck_assert_uint_eq(i, 20);
@@ -1022,7 +1071,7 @@ START_TEST(any_failing_allocation_is_survived)
 			continue;
 		/* Without some memory stacks are lost, but the chunks are whole. */
 		file = map(fd);
-		ck_assert_int_eq(jfr_header(&header, file, length_of(fd), 0, &error), 0);
+		ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
 		munmap(file, length_of(fd));
 	}
 	ck_assert_uint_gt(failures, 10);
@@ -1039,6 +1088,7 @@ int main(void)
 	tcase_add_loop_test(tcase, varint, 0, sizeof(varints) / sizeof(*varints));
 	tcase_add_test(tcase, padded_numbers_and_strings);
 	tcase_add_test(tcase, header_is_patched_last);
+	tcase_add_test(tcase, a_calibrated_writer_tells_the_same_rate_in_each_chunk);
 	tcase_add_test(tcase, malloc_to_the_byte);
 	tcase_add_test(tcase, memory_chunks_have_short_times);
 	tcase_add_test(tcase, chunks_beside_others_tell_no_duration);
@@ -1053,6 +1103,7 @@ int main(void)
 	tcase_add_test(tcase, stalls_with_a_stack_and_without);
 	tcase_add_test(tcase, a_crash_tells_what_was_worked_on);
 	tcase_add_test(tcase, threads_have_their_newest_name);
+	tcase_add_test(tcase, threads_keep_their_name_until_it_is_forgotten);
 	tcase_add_test(tcase, threads_without_number_are_counted);
 	tcase_add_test(tcase, user_events_keep_their_types);
 	tcase_add_test(tcase, long_strings_are_cut);

@@ -1,5 +1,5 @@
-/* engine/runtime/jvm/jvm_mix.c, engine/unwind/unwind_java.c: what a Java machine runs is one frame, behind which is whoever
- * has called into it. */
+/* engine/runtime/jvm/jvm_mix.c, engine/unwind/unwind_java.c: a run of Java frames is one frame,
+ * followed by its native caller. */
 #include "engine/runtime/jvm/jvm.h"
 
 #include <string.h>
@@ -7,14 +7,16 @@
 #include <ucontext.h>
 
 #include "core/preload_code.h"
+#include "arch/arch.h"
 #include "arch/code.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/modules/modules.h"
+#include "engine/reading/walk_budget.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/unwind/unwind.h"
 #include "test/fixtures/suite.h"
 
-static uintptr_t made; /* code of no module */
+static uintptr_t made; /* code in no module */
 
 static void setup(void)
 {
@@ -39,8 +41,8 @@ START_TEST(one_frame_a_run)
 {
 	const uintptr_t own = (uintptr_t)&setup + 4;
 	uintptr_t pcs[] = { made, made + 9, own, made, own, own, STACK_CALLERS_UNKNOWN };
-	struct native_frames native = { .pcs = pcs, .count = 7, .exact = true };
-	struct jvm jvm = { .named = false };
+	struct native_frames native = { .pcs = pcs, .count = 7, .is_exact = true };
+	struct jvm jvm = { .has_names = false };
 	struct script_frame frame;
 	uintptr_t out[7];
 
@@ -53,14 +55,14 @@ START_TEST(one_frame_a_run)
 	ck_assert_uint_eq(out[4], own);
 	ck_assert_uint_eq(out[5], STACK_CALLERS_UNKNOWN);
 
-	/* Nothing of it. */
+	/* No Java frame. */
 	native.pcs += 4;
 	native.count = 3;
 	ck_assert_uint_eq(jvm_mix(&jvm, &native, out), 0);
-	/* Another names what it runs. */
+	/* Another agent names its functions. */
 	native.pcs = pcs;
 	native.count = 7;
-	jvm.named = true;
+	jvm.has_names = true;
 	ck_assert_uint_eq(jvm_mix(&jvm, &native, out), 0);
 }
 END_TEST
@@ -104,19 +106,19 @@ START_TEST(left_by_the_stub)
 	*(uintptr_t *)((char *)&context + arch_register_offset(ARCH_SP)) = (uintptr_t)stack;
 	*(uintptr_t *)((char *)&context + arch_register_offset(ARCH_FP)) = 12345;
 
-	/* Addresses of that module that calls have left, and a frame that is not quite one. */
+	/* Old return addresses of that module, and a frame that is almost valid. */
 	for (int i = 10; i < 900; i += 7)
 		stack[i] = elsewhere;
 	put_stub(stack + 600, 0);
 	stack[601] = elsewhere;
-	stack[600 - 2] = here; /* it enters no code that was made */
+	stack[600 - 2] = here; /* its target is not generated code */
 	put_stub(fp, (uintptr_t)(stack + 2000));
 	ck_assert_uint_ge(unwind_context(&context, (uintptr_t)(stack + 4096), pcs, 8, &truncated),
 			  2);
 	ck_assert_uint_eq(pcs[0], made);
 	ck_assert_uint_eq(pcs[1], here);
 
-	/* Without one there is no way on that could be known. */
+	/* Without a stub, no way on is known. */
 	fp[-4] = 77;
 	unwind_context(&context, (uintptr_t)(stack + 4096), pcs, 8, &truncated);
 	ck_assert_uint_eq(pcs[0], made);
@@ -130,13 +132,64 @@ START_TEST(left_by_the_stub)
 }
 END_TEST
 
+enum { WORDS = 1 << 17, FRAMES = 1000 };
+
+/* Frames of generated code, linked by frame pointers, on a stack full of WORD. Returns the part of
+ * its budget that a walk uses. */
+static uint32_t walk_chain(uintptr_t word)
+{
+	static uintptr_t stack[WORDS], pcs[FRAMES];
+	struct walk_budget budget;
+	ucontext_t context;
+	bool truncated;
+
+	for (size_t i = 0; i < WORDS; i++)
+		stack[i] = word;
+	for (size_t i = 0; i <= FRAMES; i++) {
+		stack[8 * i] = (uintptr_t)(stack + 8 * (i + 1));
+		stack[8 * i + 1] = made + 64;
+	}
+	memset(&context, 0, sizeof(context));
+	*(uintptr_t *)((char *)&context + arch_pc_offset()) = made;
+	*(uintptr_t *)((char *)&context + arch_register_offset(ARCH_SP)) = (uintptr_t)stack;
+	*(uintptr_t *)((char *)&context + arch_register_offset(ARCH_FP)) = (uintptr_t)stack;
+	walk_budget_init(&budget);
+	walk_budget_set(&budget);
+	/* (Each walk adds knowledge about the stack.) */
+	for (int i = 0; i < 16; i++) {
+		walk_budget_init(&budget);
+		unwind_context(&context, (uintptr_t)(stack + WORDS), pcs, FRAMES, &truncated);
+	}
+	walk_budget_set(NULL);
+	return walk_budget_is_spent(&budget)
+		       ? WALK_BUDGET_WORDS
+		       : WALK_BUDGET_WORDS - budget.words - budget.until_check;
+}
+
+/* A failed search for the stub is not repeated for each frame, and one on a hostile stack ends. */
+START_TEST(many_frames_without_a_stub)
+{
+	const struct module *own;
+
+	note_return();
+	own = modules_find(here);
+	ck_assert_ptr_nonnull(own);
+	unwind_set_java(own->start, own->end);
+	ck_assert_uint_lt(walk_chain(0), WORDS + FRAMES * 2 * WALK_BUDGET_COPY / 8);
+	ck_assert_uint_eq(walk_chain(here), WALK_BUDGET_WORDS);
+	unwind_set_java(0, 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("jvm");
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, one_frame_a_run);
-	if (ARCH_RA == 16)
+	if (ARCH_RA == 16) {
 		tcase_add_test(tcase, left_by_the_stub);
+		tcase_add_test(tcase, many_frames_without_a_stub);
+	}
 	return suite_run(tcase);
 }

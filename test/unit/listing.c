@@ -16,12 +16,12 @@
 /* What EACH was given: "key etag bytes modified frozen\n" each. */
 static struct buf got = BUF_INIT(1u << 20);
 
-static int note(void *arg, const struct listed *object)
+static int note(void *arg, const struct listing_entry *object)
 {
 	(void)arg;
 	return buf_printf(&got, "%s %s %llu %lld%s\n", object->key, object->etag,
 			  (unsigned long long)object->bytes, (long long)object->modified,
-			  object->frozen ? " frozen" : "");
+			  object->is_frozen ? " frozen" : "");
 }
 
 static int read_page(struct listing *page, const char *xml)
@@ -97,26 +97,26 @@ static const struct {
 } bad[] = {
 	{ "", "an empty answer" },
 	{ "hello", "text outside of all elements" },
-	{ "<html></html>", "this is no ListBucketResult" },
-	{ "<Error><Code>AccessDenied</Code></Error>", "this is no ListBucketResult" },
-	{ "<ListBucketResult>" ONE, "it ends too early" },
+	{ "<html></html>", "not a ListBucketResult" },
+	{ "<Error><Code>AccessDenied</Code></Error>", "not a ListBucketResult" },
+	{ "<ListBucketResult>" ONE, "it is incomplete" },
 	{ "<ListBucketResult>" ONE "</ListBucketResult", "a tag that does not end" },
 	{ "<ListBucketResult>" ONE "</ListBucket>", "an end tag without its start" },
-	{ RESULT(ONE) "<ListBucketResult/>", "this is no ListBucketResult" },
+	{ RESULT(ONE) "<ListBucketResult/>", "not a ListBucketResult" },
 	{ RESULT(ONE) "x", "text outside of all elements" },
 	{ "</a>", "an end tag without its start" },
-	{ "<!DOCTYPE a [<!ENTITY b \"c\">]>" RESULT(ONE), "what is no tag" },
-	{ RESULT("<!-- -->"), "what is no tag" },
-	{ RESULT("<![CDATA[x]]>"), "what is no tag" },
-	{ RESULT("<?php ?>"), "what is no tag" },
+	{ "<!DOCTYPE a [<!ENTITY b \"c\">]>" RESULT(ONE), "an invalid tag" },
+	{ RESULT("<!-- -->"), "an invalid tag" },
+	{ RESULT("<![CDATA[x]]>"), "an invalid tag" },
+	{ RESULT("<?php ?>"), "an invalid tag" },
 	{ "<?xml version='1.0'", "a declaration without an end" },
 	{ RESULT("&b;"), "an entity that is not XML's own" },
-	{ RESULT("&#0;"), "a reference to what is no character" },
-	{ RESULT("&#xD800;"), "a reference to what is no character" },
-	{ RESULT("&#1114112;"), "a reference to what is no character" },
-	{ RESULT("&#99999999999999999999;"), "no end to a reference" },
-	{ RESULT("&#;"), "no end to a reference" },
-	{ RESULT("&#65"), "no end to a reference" },
+	{ RESULT("&#0;"), "a reference to an invalid character" },
+	{ RESULT("&#xD800;"), "a reference to an invalid character" },
+	{ RESULT("&#1114112;"), "a reference to an invalid character" },
+	{ RESULT("&#99999999999999999999;"), "a reference without an end" },
+	{ RESULT("&#;"), "a reference without an end" },
+	{ RESULT("&#65"), "a reference without an end" },
 	{ RESULT("\001"), "a control character" },
 	{ RESULT("<a b></a>"), "an attribute without a value" },
 	{ RESULT("<a b=c></a>"), "an attribute without a value" },
@@ -130,17 +130,18 @@ static const struct {
 	{ RESULT("<Contents/>"), "an object without a name or without a size" },
 	{ RESULT("<Contents><Key></Key><Size>1</Size></Contents>"), "an empty name" },
 	{ RESULT("<Contents><Key>a</Key><Key>b</Key><Size>1</Size></Contents>"),
-	  "an element that is there already" },
-	{ RESULT("<Contents><Key>a</Key><Size>-1</Size></Contents>"), "a size that is no number" },
-	{ RESULT("<Contents><Key>a</Key><Size></Size></Contents>"), "a size that is no number" },
+	  "a duplicate element" },
+	{ RESULT("<Contents><Key>a</Key><Size>-1</Size></Contents>"),
+	  "a size that is not a number" },
+	{ RESULT("<Contents><Key>a</Key><Size></Size></Contents>"), "a size that is not a number" },
 	{ RESULT("<Contents><Key>a</Key><Size>18446744073709551616</Size></Contents>"),
-	  "a size that is no number" },
+	  "a size that is not a number" },
 	{ RESULT("<IsTruncated>maybe</IsTruncated>"), "neither true nor false" },
 	{ RESULT("<IsTruncated>true</IsTruncated>"),
-	  "there is more, but it does not say how to ask for it" },
+	  "it is truncated and has no continuation token" },
 	{ RESULT("<IsTruncated>true</IsTruncated><IsTruncated>false</IsTruncated>"),
-	  "an element that is there already" },
-	{ RESULT("<EncodingType>rot13</EncodingType>"), "an encoding of names that is not known" },
+	  "a duplicate element" },
+	{ RESULT("<EncodingType>rot13</EncodingType>"), "an unknown encoding of names" },
 };
 
 /* Nothing is handed out of what is not whole. */
@@ -184,7 +185,7 @@ START_TEST(refuses_endless_names)
 }
 END_TEST
 
-static int stop(void *arg, const struct listed *object)
+static int stop(void *arg, const struct listing_entry *object)
 {
 	(void)object;
 	return ++*(int *)arg == 2 ? -ECANCELED : 0;

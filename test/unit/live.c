@@ -3,7 +3,6 @@
  * recording has what was reported meanwhile and what was not yet. The engine is the test's own. */
 #include "core/agent/live.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,9 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/agent/failure.h"
 #include "core/agent/session.h"
 #include "core/fd.h"
 #include "core/units.h"
+#include "test/fixtures/jfr_chunk.h"
 #include "test/fixtures/suite.h"
 
 #define CHUNK 100
@@ -24,48 +25,61 @@
 static struct {
 	int fd;
 	unsigned starts, stops, dumps;
-	const char *refuses; /* a word of a start command that it does not take */
-	char command[512];
-} engine = { .fd = -1 };
+	uint64_t chunk_size;  /* of those that it writes */
+	uint64_t refuses_ns;  /* an interval that it does not take */
+	uint64_t interval_ns; /* that it was started with */
+} engine = { .fd = -1, .chunk_size = CHUNK };
+
+static _Atomic bool full;
+
+static off_t size_of(int fd)
+{
+	struct stat st;
+
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	return st.st_size;
+}
+
+/* Write BYTES that are no chunk yet. */
+static void extend(uint64_t bytes)
+{
+	ck_assert_int_eq(ftruncate(engine.fd, size_of(engine.fd) + (off_t)bytes), 0);
+}
 
 static void write_chunk(void)
 {
-	uint64_t size = htobe64(CHUNK), pools = htobe64(68);
-	uint8_t chunk[CHUNK] = "FLR";
+	uint8_t chunk[CHUNK] = { 0 };
 
-	memcpy(chunk + 8, &size, 8);
-	memcpy(chunk + 16, &pools, 8);
+	jfr_chunk_fill(chunk, engine.chunk_size);
 	ck_assert_int_eq(fd_write(engine.fd, chunk, sizeof(chunk), -1), 0);
+	if (engine.chunk_size > CHUNK)
+		extend(engine.chunk_size - CHUNK);
 }
 
-static asprof_error_t execute(const char *command, asprof_writer_t output)
+static int start(const struct engine_start *wanted)
 {
-	const char *path = strstr(command, "file=");
-	char copy[64];
+	if (engine.refuses_ns == wanted->interval_ns)
+		return failed(-EIO, "it will not");
+	engine.interval_ns = wanted->interval_ns;
+	engine.fd = open(wanted->file, O_RDWR | O_APPEND | O_CLOEXEC);
+	engine.starts++;
+	return 0;
+}
 
-	(void)output;
-	if (!strncmp(command, "start", 5)) {
-		if (engine.refuses && strstr(command, engine.refuses))
-			return "it will not";
-		snprintf(engine.command, sizeof(engine.command), "%s", command);
-		snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(path + 5, ","), path + 5);
-		engine.fd = open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
-		engine.starts++;
-		return NULL;
-	}
+static int rotate(void)
+{
 	write_chunk();
-	engine.dumps += !strncmp(command, "dump", 4);
-	if (!strncmp(command, "stop", 4)) {
-		engine.stops++;
-		close(engine.fd);
-		engine.fd = -1;
-	}
-	return NULL;
+	engine.dumps++;
+	return 0;
 }
 
-static const char *error_str(asprof_error_t err)
+static int stop(void)
 {
-	return err;
+	write_chunk();
+	engine.stops++;
+	close(engine.fd);
+	engine.fd = -1;
+	return 0;
 }
 
 static bool counts(const struct engine *self, struct engine_counts *out)
@@ -82,8 +96,9 @@ static void version(const struct engine *self, char *text, size_t size)
 }
 
 static const struct engine fake = { .name = "fake",
-				    .error_str = error_str,
-				    .execute = execute,
+				    .start = start,
+				    .rotate = rotate,
+				    .stop = stop,
 				    .counts = counts,
 				    .version = version };
 
@@ -96,6 +111,7 @@ static void setup(void)
 	config = (struct config){ .cpu_interval_ns = MS(10),
 				  .wall_interval_ns = OPTION_OFF,
 				  .native_mem_bytes = OPTION_OFF,
+				  .spool_max_bytes = MIB(256),
 				  .reporting_interval_ns = SECONDS(30),
 				  .cstack = "dwarf",
 				  .profiling_group = "group",
@@ -103,6 +119,8 @@ static void setup(void)
 	session = (struct session){ .config = &config, .with.engine = &fake };
 	memset(&engine, 0, sizeof(engine));
 	engine.fd = -1;
+	engine.chunk_size = CHUNK;
+	call.full = &full;
 	ck_assert_int_eq(session_start(&session), 0);
 }
 
@@ -113,9 +131,9 @@ static void teardown(void)
 	session_close(&session);
 }
 
-static int ask(enum live_request question)
+static int ask(enum live_request request)
 {
-	call.question = question;
+	call.request = request;
 	ck_assert_int_eq(session_answer(&session, &call), 0);
 	return call.err;
 }
@@ -154,7 +172,7 @@ START_TEST(options_are_in_force_at_once)
 	set("CPU_INTERVAL", "5ms");
 	set("TAGS", "a=b");
 	ck_assert_int_eq(ask(LIVE_OPTIONS), 0);
-	ck_assert_ptr_nonnull(strstr(engine.command, "interval=5000000,"));
+	ck_assert_uint_eq(engine.interval_ns, MS(5));
 	ck_assert_uint_eq(engine.starts, 2);
 	ck_assert_str_eq(session.config->tags, "a=b");
 	ck_assert_str_eq(session.config->profiling_group, "group");
@@ -176,6 +194,7 @@ static const struct {
 	{ "CPU_INTERVAL", "", "is not accepted" },
 	{ "CPU_INTERVAL", "off", "nothing to sample" },
 	{ "TAGS", "a", "ASPROF_AGENT_TAGS=a is not accepted" },
+	{ "PROFILING_GROUP", "a/../b", "ASPROF_AGENT_PROFILING_GROUP=a/../b is not accepted" },
 	{ "LOCAL_DIR", "/tmp", "cannot be set while the program runs" },
 	{ "NONE", "1", "there is no option NONE" },
 };
@@ -196,29 +215,21 @@ END_TEST
 
 START_TEST(what_the_engine_refuses_is_taken_back)
 {
-	engine.refuses = "interval=5000000";
+	engine.refuses_ns = MS(5);
 	call.option_count = 0;
 	set("CPU_INTERVAL", "5ms");
 	ck_assert_int_eq(ask(LIVE_OPTIONS), -EIO);
 	ck_assert_ptr_nonnull(strstr(call.problem, "it will not"));
 	ck_assert_uint_eq(session.config->cpu_interval_ns, MS(10));
-	ck_assert(!session.paused);
+	ck_assert(!session.is_paused);
 	ck_assert_uint_eq(engine.starts, 2);
 }
 END_TEST
 
-static off_t size_of(int fd)
-{
-	struct stat st;
-
-	ck_assert_int_eq(fstat(fd, &st), 0);
-	return st.st_size;
-}
-
 START_TEST(a_recording_has_what_was_reported_and_what_was_not)
 {
 	call.fd = memfd_create("taken", MFD_CLOEXEC);
-	call.anew = false;
+	call.finishes_chunks = false;
 	ck_assert_int_eq(ask(LIVE_BEGIN), 0);
 	ck_assert_int_eq(session_report(&session), 0);
 	ck_assert_int_eq(session_report(&session), 0);
@@ -254,7 +265,7 @@ START_TEST(a_recording_tells_how_it_was_made)
 {
 	session.with.write_labels = write_labels;
 	call.fd = memfd_create("taken", MFD_CLOEXEC);
-	call.anew = false;
+	call.finishes_chunks = false;
 	ck_assert_int_eq(ask(LIVE_BEGIN), 0);
 	call.option_count = 0;
 	set("CPU_INTERVAL", "5ms");
@@ -267,6 +278,137 @@ START_TEST(a_recording_tells_how_it_was_made)
 	ck_assert_uint_eq(told.interval_ns, MS(5));
 	ck_assert_int_eq(session_report(&session), 0);
 	ck_assert_uint_eq(told.interval_ns, MS(5));
+	close(call.fd);
+}
+END_TEST
+
+static int begin(void)
+{
+	call.fd = memfd_create("taken", MFD_CLOEXEC);
+	call.full = &full;
+	atomic_store(&full, false);
+	ck_assert_int_eq(ask(LIVE_BEGIN), 0);
+	return call.fd;
+}
+
+START_TEST(a_recording_that_is_full_ends_with_what_it_has)
+{
+	call.finishes_chunks = false;
+	begin();
+	engine.chunk_size = MIB(10);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert(!atomic_load(&full));
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert(atomic_load(&full));
+	engine.chunk_size = CHUNK; /* which would fit again */
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(ask(LIVE_END), 0);
+	ck_assert_int_eq(size_of(call.fd), MIB(10));
+	ck_assert_uint_eq(session.reports, 3);
+	close(call.fd);
+}
+END_TEST
+
+START_TEST(recordings_have_a_bound_in_common)
+{
+	_Atomic bool each_full[3] = { false, false, false };
+	int fds[3];
+
+	call.finishes_chunks = false;
+	for (int i = 0; i < 3; i++) {
+		fds[i] = call.fd = memfd_create("taken", MFD_CLOEXEC);
+		call.full = &each_full[i];
+		ck_assert_int_eq(ask(LIVE_BEGIN), 0);
+	}
+	engine.chunk_size = MIB(14);
+	ck_assert_int_eq(session_report(&session), 0);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(size_of(fds[i]), i < 2 ? MIB(14) : 0);
+		ck_assert_int_eq(atomic_load(&each_full[i]), i == 2);
+		call.fd = fds[i];
+		ck_assert_int_eq(ask(LIVE_END), 0);
+		close(fds[i]);
+	}
+}
+END_TEST
+
+/* Who asked for an hour of it is answered as soon as there is no more to come. */
+START_TEST(a_recording_is_full_before_a_report)
+{
+	call.finishes_chunks = false;
+	begin();
+	extend(MIB(2));
+	ck_assert(!session_check_size(&session, SECONDS(1)));
+	ck_assert(!atomic_load(&full));
+	ck_assert_uint_eq(engine.dumps, 0);
+	/* What is under way becomes chunks that a recording can hold. */
+	ck_assert_int_eq(ftruncate(engine.fd, size_of(engine.fd) - (off_t)MIB(2)), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		engine.chunk_size = MIB(3);
+		write_chunk();
+		ck_assert(!session_check_size(&session, SECONDS(2u + i)) || i == 5);
+		ck_assert_int_eq(atomic_load(&full), i == 5);
+	}
+	ck_assert_int_eq(ask(LIVE_END), 0);
+	ck_assert_int_eq(size_of(call.fd), 5 * MIB(3));
+	ck_assert_uint_eq(session.reports, 0);
+	close(call.fd);
+}
+END_TEST
+
+START_TEST(a_large_chunk_ends_for_a_recording)
+{
+	call.finishes_chunks = false;
+	extend(MIB(5));
+	ck_assert(!session_check_size(&session, SECONDS(1)));
+	ck_assert_uint_eq(engine.dumps, 0);
+	begin();
+	ck_assert_uint_eq(engine.dumps, 1);
+	close(call.fd);
+	session.capture_count = 0;
+	ck_assert_int_eq(ftruncate(engine.fd, 0), 0);
+}
+END_TEST
+
+START_TEST(a_recording_leaves_out_what_was_before)
+{
+	write_chunk();
+	call.finishes_chunks = true;
+	begin();
+	ck_assert_uint_eq(engine.dumps, 1);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(size_of(call.fd), CHUNK);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(ask(LIVE_END), 0);
+	ck_assert_int_eq(size_of(call.fd), 3 * CHUNK);
+	close(call.fd);
+}
+END_TEST
+
+/* It is the program's memory, and more could not wait for its delivery. */
+START_TEST(so_much_is_reported_before_the_interval_is_over)
+{
+	extend(MIB(15));
+	ck_assert(!session_check_size(&session, SECONDS(1)));
+	extend(MIB(2));
+	ck_assert(!session_check_size(&session, SECONDS(1))); /* not so often */
+	ck_assert(session_check_size(&session, SECONDS(2)));
+	config.spool_max_bytes_set = true;
+	ck_assert(!session_check_size(&session, SECONDS(3)));
+	config.spool_max_bytes_set = false;
+	config.reporting_interval_ns = HOURS(25); /* off */
+	ck_assert(!session_check_size(&session, SECONDS(4)));
+	ck_assert_int_eq(ftruncate(engine.fd, 0), 0);
+}
+END_TEST
+
+START_TEST(nothing_is_written_to_recordings_after_the_endpoint)
+{
+	call.finishes_chunks = false;
+	begin();
+	session_forget_captures(&session);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(size_of(call.fd), 0);
 	close(call.fd);
 }
 END_TEST
@@ -296,7 +438,7 @@ static void *ask_from_a_thread(void *result)
 {
 	static struct live_call one;
 
-	one.question = LIVE_FLUSH;
+	one.request = LIVE_FLUSH;
 	*(int *)result = live_send(&live, &one);
 	return NULL;
 }
@@ -317,7 +459,7 @@ START_TEST(who_asks_waits_for_the_answer)
 	for (int i = 0; i < 3; i++) {
 		pthread_create(&thread, NULL, ask_from_a_thread, &result);
 		wait_for_question();
-		ck_assert_int_eq(live_get_pending(&live)->question, LIVE_FLUSH);
+		ck_assert_int_eq(live_get_pending(&live)->request, LIVE_FLUSH);
 		live_get_pending(&live)->err = -i;
 		live_complete(&live);
 		pthread_join(thread, NULL);
@@ -354,6 +496,13 @@ int main(void)
 	tcase_add_test(tcase, what_the_engine_refuses_is_taken_back);
 	tcase_add_test(tcase, a_recording_has_what_was_reported_and_what_was_not);
 	tcase_add_test(tcase, a_recording_tells_how_it_was_made);
+	tcase_add_test(tcase, a_recording_that_is_full_ends_with_what_it_has);
+	tcase_add_test(tcase, recordings_have_a_bound_in_common);
+	tcase_add_test(tcase, a_recording_is_full_before_a_report);
+	tcase_add_test(tcase, a_large_chunk_ends_for_a_recording);
+	tcase_add_test(tcase, a_recording_leaves_out_what_was_before);
+	tcase_add_test(tcase, so_much_is_reported_before_the_interval_is_over);
+	tcase_add_test(tcase, nothing_is_written_to_recordings_after_the_endpoint);
 	tcase_add_test(tcase, recordings_are_bounded);
 	tcase_add_test(tcase, who_asks_waits_for_the_answer);
 	tcase_add_test(tcase, who_asks_at_the_end_is_let_go);

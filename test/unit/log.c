@@ -81,10 +81,19 @@ START_TEST(one_line_whatever_it_says)
 	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
 	log_warn("two\nlines\033[2J");
 	log_warn("%s", much);
-	ck_assert_ptr_nonnull(strstr(written(), "two lines [2J\n"));
+	ck_assert_ptr_nonnull(strstr(written(), "two lines?[2J\n"));
 	ck_assert_uint_le(strlen(text), 2048);
 	ck_assert_int_eq(text[strlen(text) - 1], '\n');
 	ck_assert_ptr_eq(strchr(strchr(text, '\n') + 1, '\n'), text + strlen(text) - 1);
+}
+END_TEST
+
+/* What a terminal would obey: escapes, C1 controls in UTF-8 and as bytes, characters that turn the direction. */
+START_TEST(says_no_controls)
+{
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	log_warn("\xc3\xa9 \xc2\x9b \xe2\x80\xae \x9b\x7f\x1b[2J %s", "\xe2\x81\xa6");
+	ck_assert_ptr_nonnull(strstr(written(), ": \xc3\xa9 ?? ??? ???[2J ???\n"));
 }
 END_TEST
 
@@ -281,6 +290,48 @@ START_TEST(waits_for_no_reader_of_stderr)
 }
 END_TEST
 
+/* What others have put there must not be written to with this user's rights, nor what a link leads to. */
+START_TEST(only_a_file_of_its_own)
+{
+	char other[64];
+
+	snprintf(other, sizeof(other), "%s.other", path);
+	ck_assert_int_eq(symlink(path, other), 0);
+	ck_assert_int_eq(log_open(LOG_WARN, other), -ELOOP);
+	unlink(other);
+	ck_assert_int_eq(symlink("/nowhere/at/all", other), 0);
+	ck_assert_int_eq(log_open(LOG_WARN, other), -ELOOP);
+	unlink(other);
+	ck_assert_int_eq(link(path, other), 0);
+	ck_assert_int_eq(log_open(LOG_WARN, other), -EPERM);
+	unlink(other);
+	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
+	ck_assert_int_eq(log_open(LOG_WARN, "/dev/null"), 0);
+	ck_assert_int_eq(log_open(LOG_WARN, "/dev/zero"), -EPERM);
+	if (!geteuid()) {
+		ck_assert_int_eq(chown(path, 65534, 65534), 0);
+		ck_assert_int_eq(log_open(LOG_WARN, path), -EPERM);
+	}
+	log_warn("to stderr");
+	ck_assert_str_eq(written(), "");
+}
+END_TEST
+
+/* Likewise when it is opened anew. */
+START_TEST(not_a_link_that_comes_later)
+{
+	char other[64];
+
+	snprintf(other, sizeof(other), "%s.other", path);
+	ck_assert_int_eq(log_open(LOG_WARN, other), 0);
+	unlink(other);
+	ck_assert_int_eq(symlink(path, other), 0);
+	log_warn("to stderr");
+	unlink(other);
+	ck_assert_str_eq(written(), "");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
@@ -289,6 +340,7 @@ int main(void)
 	tcase_add_test(tests, says_up_to_its_level);
 	tcase_add_test(tests, says_nothing_when_off);
 	tcase_add_test(tests, one_line_whatever_it_says);
+	tcase_add_test(tests, says_no_controls);
 	tcase_add_test(tests, preserves_errno);
 	tcase_add_test(tests, cannot_be_opened);
 	tcase_add_test(tests, stderr_alone);
@@ -298,6 +350,8 @@ int main(void)
 		tcase_add_test(tests, a_signal_of_the_program_stays);
 	tcase_add_loop_test(tests, a_pending_signal_stays, 0, sizeof(sends) / sizeof(*sends));
 	tcase_add_test(tests, a_fifo_without_a_reader_is_refused);
+	tcase_add_test(tests, only_a_file_of_its_own);
+	tcase_add_test(tests, not_a_link_that_comes_later);
 	tcase_add_test(tests, waits_for_no_reader);
 	tcase_add_test(tests, waits_for_no_reader_of_stderr);
 	return suite_run(tests);

@@ -1,5 +1,5 @@
-/* Turns of event loops: which are stalls, what is told of those, and when the watcher sleeps. Time passes by spinning,
- * and only ever too much of it. */
+/* Event-loop iterations: which are stalls, how stalls are reported, and when the watcher sleeps.
+ * The tests spin to let time pass, so an iteration may only last longer than intended. */
 #include "engine/sample/loop_iterations.h"
 
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include "engine/sample/ring.h"
 #include "test/fixtures/suite.h"
 
-/* A turn of a millisecond and more is a stall, or none ever is. */
+/* Limits: an iteration of a millisecond is a stall, or none is. */
 #define SHORT_NS 1000000u
 #define LONG_NS  (UINT64_C(1000) * 1000000000u)
 
-/* (The last ones are not to be had under an emulator.) */
+/* (The last signals are not available under an emulator.) */
 #define LATE_SIGNAL (SIGRTMIN + 5)
 
 static struct {
@@ -43,7 +43,7 @@ static void tell(uint64_t ns, int ready)
 	errno = ENOANO;
 }
 
-static const struct stall_output outlet = { .sample = sample, .tell = tell };
+static const struct stall_output output = { .sample = sample, .report = tell };
 
 static uint64_t ticks_of(uint64_t ns)
 {
@@ -65,7 +65,7 @@ static void spin(uint64_t ns)
 		;
 }
 
-/* But where the machine had this thread wait in its last turn, which was a stall then. */
+/* Unless the machine delayed this thread in its last iteration, which then was a stall. */
 static void told_no_more_than(unsigned stalls)
 {
 	if (told.stalls != stalls)
@@ -75,7 +75,7 @@ static void told_no_more_than(unsigned stalls)
 static void begin(uint64_t ns)
 {
 	memset(&told, 0, sizeof(told));
-	stall_output(&outlet);
+	loop_iterations_set_output(&output);
 	loop_iterations_open(ns, ticks_of(ns), 0);
 }
 
@@ -93,7 +93,7 @@ START_TEST(a_turn_that_lasts_too_long)
 	loop_iterations_check();
 	ck_assert_uint_eq(told.samples, 1);
 	ck_assert_int_eq(told.sampled, system_thread());
-	loop_iterations_check(); /* which disturbs it no more */
+	loop_iterations_check(); /* the watcher does not signal the thread again */
 	ck_assert_uint_eq(told.samples, 1);
 	spin(SHORT_NS);
 	loop_iteration_end();
@@ -125,7 +125,7 @@ START_TEST(loop_iterations_that_are_short)
 }
 END_TEST
 
-/* The watcher looks when the turn becomes a stall, and not before. */
+/* The watcher checks when the iteration becomes a stall, and not before. */
 START_TEST(when_to_look_again)
 {
 	uint64_t in;
@@ -139,14 +139,14 @@ START_TEST(when_to_look_again)
 }
 END_TEST
 
-/* What it was found late for was over by then. */
+/* The iteration that was found late has ended by now. */
 START_TEST(a_turn_that_ends_as_it_is_found_late)
 {
 	begin(SHORT_NS);
 	loop_iteration_begin(1, -1);
 	spin(2 * SHORT_NS);
 	loop_iterations_check();
-	loop_iteration_begin(2, -1); /* as if the end of the one before had not seen it */
+	loop_iteration_begin(2, -1); /* as if the end of the previous iteration had not seen it */
 	loop_iteration_end();
 	ck_assert_int_ne(told.ready, 1);
 	told_no_more_than(0);
@@ -154,7 +154,7 @@ START_TEST(a_turn_that_ends_as_it_is_found_late)
 }
 END_TEST
 
-/* The watcher has seen it begin, and then got no processor. */
+/* The watcher has seen the iteration start, and then got no processor. */
 START_TEST(a_turn_that_was_seen_once)
 {
 	begin(SHORT_NS);
@@ -170,7 +170,7 @@ START_TEST(a_turn_that_was_seen_once)
 }
 END_TEST
 
-/* It should have looked since, and got no processor: not even the beginning was seen. */
+/* The watcher is overdue and got no processor: it has not even seen the start. */
 START_TEST(a_turn_that_nobody_saw)
 {
 	uint64_t due;
@@ -181,7 +181,7 @@ START_TEST(a_turn_that_nobody_saw)
 	loop_iteration_begin(0, -1);
 	loop_iteration_end();
 	loop_iterations_check();
-	due = atomic_load(&turns.due_ns);
+	due = atomic_load(&loop_iterations.due_ns);
 	ck_assert(due != UINT64_MAX);
 	loop_iteration_begin(8, -1);
 	spin(3 * SHORT_NS);
@@ -191,7 +191,7 @@ START_TEST(a_turn_that_nobody_saw)
 	ck_assert_uint_eq(told.samples, 0);
 	ck_assert_uint_eq(told.stalls, 1);
 	ck_assert_int_eq(told.ready, 8);
-	/* One that is short is none, also then. */
+	/* A short iteration is no stall in this case either. */
 	loop_iteration_begin(9, -1);
 	loop_iteration_end();
 	told_no_more_than(1);
@@ -199,7 +199,7 @@ START_TEST(a_turn_that_nobody_saw)
 }
 END_TEST
 
-/* The first turn has woken it, and it does not come: as above. */
+/* The first iteration has woken the watcher, which does not run: as above. */
 START_TEST(a_watcher_that_does_not_wake)
 {
 	if (!clock_is_memory())
@@ -207,12 +207,12 @@ START_TEST(a_watcher_that_does_not_wake)
 	begin(LONG_NS);
 	loop_iterations_check();
 	loop_iterations_check();
-	ck_assert(atomic_load(&turns.asleep));
-	ck_assert(atomic_load(&turns.due_ns) == UINT64_MAX);
+	ck_assert(atomic_load(&loop_iterations.asleep));
+	ck_assert(atomic_load(&loop_iterations.due_ns) == UINT64_MAX);
 	loop_iteration_begin(0, -1);
-	ck_assert(atomic_load(&turns.due_ns) != UINT64_MAX);
+	ck_assert(atomic_load(&loop_iterations.due_ns) != UINT64_MAX);
 	end();
-	ck_assert(atomic_load(&turns.due_ns) == UINT64_MAX);
+	ck_assert(atomic_load(&loop_iterations.due_ns) == UINT64_MAX);
 }
 END_TEST
 
@@ -221,21 +221,21 @@ START_TEST(while_no_loop_turns_the_watcher_sleeps)
 	begin(LONG_NS);
 	loop_iteration_begin(0, -1);
 	loop_iteration_end();
-	ck_assert(loop_iterations_check() <= LONG_NS); /* there was one */
-	ck_assert(!atomic_load(&turns.asleep));
-	ck_assert(loop_iterations_check() <= LONG_NS); /* one may just have begun */
-	ck_assert(atomic_load(&turns.asleep));
+	ck_assert(loop_iterations_check() <= LONG_NS); /* there was an iteration */
+	ck_assert(!atomic_load(&loop_iterations.asleep));
+	ck_assert(loop_iterations_check() <= LONG_NS); /* an iteration may just have started */
+	ck_assert(atomic_load(&loop_iterations.asleep));
 	ck_assert_uint_eq(loop_iterations_check(), UINT64_MAX);
 	ck_assert(!wake_is_pending(loop_iterations_wake()));
 	loop_iteration_begin(0, -1);
 	ck_assert(wake_is_pending(loop_iterations_wake()));
-	ck_assert(!atomic_load(&turns.asleep));
+	ck_assert(!atomic_load(&loop_iterations.asleep));
 	ck_assert(loop_iterations_check() <= LONG_NS);
 	end();
 }
 END_TEST
 
-/* One that goes on for long, and was told of, does not keep it awake. */
+/* A long iteration that was reported does not keep the watcher awake. */
 START_TEST(a_hang_lets_the_watcher_sleep)
 {
 	begin(SHORT_NS);
@@ -270,7 +270,8 @@ START_TEST(more_than_are_told_in_a_second)
 }
 END_TEST
 
-/* Those that began before are none: nobody knows how long they have waited to be watched for. */
+/* Iterations that started before loop_iterations_open() are no stalls: part of their time may have passed
+ * before. */
 START_TEST(loop_iterations_from_before)
 {
 	begin(SHORT_NS);
@@ -298,17 +299,17 @@ END_TEST
 START_TEST(waits_that_are_none)
 {
 	begin(LONG_NS);
-	ck_assert(loop_iteration_continues(0, -1)); /* for time alone */
+	ck_assert(loop_iteration_continues(0, -1)); /* waits for time only */
 	ck_assert(!loop_iteration_continues(1, 7)); /* no loop is known yet */
 	loop_iteration_begin(1, -1);
-	ck_assert(!loop_iteration_continues(1, 7)); /* of a loop by poll */
+	ck_assert(!loop_iteration_continues(1, 7)); /* in a poll loop */
 	ck_assert(!loop_iteration_continues(2, 7));
 	loop_iteration_end();
 	loop_iteration_begin(1, 5);
-	ck_assert(loop_iteration_continues(1, 7)); /* an answer, in a loop by epoll */
+	ck_assert(loop_iteration_continues(1, 7)); /* waits for a reply, in an epoll loop */
 	ck_assert(!loop_iteration_continues(2, 7));
-	ck_assert(
-		!loop_iteration_continues(1, 5)); /* a loop that has the other's epoll descriptor */
+	ck_assert(!loop_iteration_continues(
+		1, 5)); /* a loop that waits for the other's epoll descriptor */
 	loop_iteration_end();
 	end();
 }
@@ -317,7 +318,7 @@ END_TEST
 static void *loop_iteration_and_end(void *unused)
 {
 	loop_iteration_begin(0, -1);
-	*(struct turn **)unused = loop_iteration_own;
+	*(struct loop_iteration **)unused = loop_iteration_own;
 	loop_iterations_thread_ended();
 	loop_iteration_begin(0, -1); /* in a destructor */
 	ck_assert_ptr_null(loop_iteration_own);
@@ -326,7 +327,7 @@ static void *loop_iteration_and_end(void *unused)
 
 START_TEST(threads_that_end_give_theirs_back)
 {
-	struct turn *first = NULL, *second = NULL;
+	struct loop_iteration *first = NULL, *second = NULL;
 	pthread_t thread;
 
 	begin(LONG_NS);
@@ -341,7 +342,7 @@ START_TEST(threads_that_end_give_theirs_back)
 }
 END_TEST
 
-static struct turn *late;
+static struct loop_iteration *late;
 static struct sample taken;
 static size_t events;
 
@@ -359,7 +360,7 @@ static void take(void *context, const struct sample *s)
 	ck_assert_mem_eq(sample_context(s)->bytes, "route\0/pay", sizeof("route\0/pay"));
 }
 
-/* By a signal: as the handler of the thread would do it. What it works on is told as of that moment. */
+/* With a signal, as the thread's handler does it. The report has the context of that moment. */
 START_TEST(the_stack_goes_with_the_stall)
 {
 	struct wake wake = { 0 };
@@ -383,7 +384,7 @@ START_TEST(the_stack_goes_with_the_stall)
 	ck_assert_int_eq(thread_labels_set("route", "/pay"), 0);
 	loop_iteration_sampled(late, 2, false);
 	ck_assert_int_eq(thread_labels_set("route", "/next"), 0);
-	ck_assert(!loop_iteration_is_late(late)); /* once */
+	ck_assert(!loop_iteration_is_late(late)); /* once only */
 	loop_iteration_end();
 	ring_drain(take, NULL);
 	ck_assert_uint_eq(events, 1);
@@ -395,24 +396,24 @@ START_TEST(the_stack_goes_with_the_stall)
 }
 END_TEST
 
-/* Whether TURN's timer is to come. */
-static bool is_armed(const struct turn *turn)
+/* True when ITERATION's timer is armed. */
+static bool is_armed(const struct loop_iteration *iteration)
 {
 	struct itimerspec now = { 0 };
 
-	ck_assert(turn->has_timer);
-	ck_assert_int_eq(kernel_call4(SYS_timer_gettime, turn->timer, (long)&now, 0, 0), 0);
+	ck_assert(iteration->has_timer);
+	ck_assert_int_eq(kernel_call4(SYS_timer_gettime, iteration->timer, (long)&now, 0, 0), 0);
 	return now.it_value.tv_sec || now.it_value.tv_nsec;
 }
 
-/* The kernel interrupts a thread that is late, and the one that is not finds its timer put off. */
+/* The kernel interrupts a late thread; another thread finds its timer disarmed. */
 START_TEST(the_timer_of_a_turn)
 {
 	struct timespec most = { .tv_sec = 60 };
 	struct wake wake = { 0 };
 	sigset_t set;
 	siginfo_t info;
-	struct turn *turn;
+	struct loop_iteration *iteration;
 
 	ck_assert_int_eq(ring_open(1, 1u << 16, &wake), 0);
 	sigemptyset(&set);
@@ -420,21 +421,21 @@ START_TEST(the_timer_of_a_turn)
 	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	loop_iterations_open(LONG_NS, ticks_of(LONG_NS), LATE_SIGNAL);
 	loop_iteration_begin(1, -1);
-	turn = loop_iteration_own;
+	iteration = loop_iteration_own;
 	loop_iterations_check();
-	ck_assert(is_armed(turn));
+	ck_assert(is_armed(iteration));
 	loop_iteration_end();
-	ck_assert(!is_armed(turn));
-	/* The turn that wakes the watcher does not wait for it. */
+	ck_assert(!is_armed(iteration));
+	/* The iteration that wakes the watcher does not wait for it. */
 	loop_iterations_check();
 	loop_iterations_check();
-	ck_assert(atomic_load(&turns.asleep));
+	ck_assert(atomic_load(&loop_iterations.asleep));
 	loop_iteration_begin(1, -1);
-	ck_assert(is_armed(turn));
+	ck_assert(is_armed(iteration));
 	loop_iteration_end();
-	ck_assert(!is_armed(turn));
+	ck_assert(!is_armed(iteration));
 	loop_iteration_begin(1, -1);
-	ck_assert(!is_armed(turn));
+	ck_assert(!is_armed(iteration));
 	loop_iteration_end();
 	loop_iterations_close();
 
@@ -443,15 +444,15 @@ START_TEST(the_timer_of_a_turn)
 	loop_iterations_check();
 	ck_assert_int_eq(sigtimedwait(&set, &info, &most), LATE_SIGNAL);
 	ck_assert_int_eq(info.si_code, SI_TIMER);
-	ck_assert_ptr_eq(loop_iteration_of_signal((uintptr_t)info.si_value.sival_ptr), turn);
-	ck_assert(loop_iteration_is_late(turn));
-	loop_iteration_sampled(turn, 0, false);
+	ck_assert_ptr_eq(loop_iteration_of_signal((uintptr_t)info.si_value.sival_ptr), iteration);
+	ck_assert(loop_iteration_is_late(iteration));
+	loop_iteration_sampled(iteration, 0, false);
 	loop_iteration_end();
 	end();
 }
 END_TEST
 
-/* The outlet's errno is not the program's. (asyncprof/stall_events.c puts it back; what is here must not touch it.) */
+/* The output may change errno. (asyncprof/stall_events.c restores it; the code here must not use it.) */
 START_TEST(errno_is_left_alone)
 {
 	begin(LONG_NS);
@@ -465,7 +466,7 @@ END_TEST
 
 int main(void)
 {
-	TCase *tcase = tcase_create("turns");
+	TCase *tcase = tcase_create("loop_iterations");
 
 	tcase_add_test(tcase, a_turn_that_lasts_too_long);
 	tcase_add_test(tcase, loop_iterations_that_are_short);

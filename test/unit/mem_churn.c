@@ -125,7 +125,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	struct jfr_scan scan;
 
 	ck_assert_int_eq(jfr_chunk_open(&chunk, data, header), 0);
-	jfr_scan(&scan, &chunk, ~0u);
+	jfr_scan_start(&scan, &chunk, ~0u);
 	while (jfr_scan_next(&scan, &event))
 		read_event(&chunk, &event);
 	ck_assert_ptr_null(chunk.error.what);
@@ -140,7 +140,7 @@ static void read_recording(const uint8_t *data, uint64_t length)
 	uint64_t at = 0;
 	int err;
 
-	while (!(err = jfr_header(&header, data, length, at, &error))) {
+	while (!(err = jfr_header_read(&header, data, length, at, &error))) {
 		read_chunk(data, &header);
 		at += header.size;
 	}

@@ -118,11 +118,11 @@ static int keep_locally(void)
 static int store(struct store *store)
 {
 	struct report report = a_report(1500000000999);
-	struct held held;
+	struct stored_report held;
 	int err = store->put(store, &report, 1);
 
 	if (!err)
-		err = store->take(store, 1, &held);
+		err = store->take(store, 1, NULL, &held);
 	if (!err)
 		store->settle(store, &held, 1);
 	store->close(store);

@@ -100,7 +100,7 @@ START_TEST(keeps_what_was_put)
 {
 	struct object object = object_of("a", "\"1\"", 3), other = object_of("a", "\"2\"", 3);
 	struct object longer = object_of("a", "\"1\"", 4);
-	struct cache *cache, *second;
+	struct object_cache *cache, *second;
 
 	ck_assert_int_eq(object_cache_open(&cache, 1 << 20), 0);
 	ck_assert_int_eq(object_cache_open(&second, 1 << 20), 0);
@@ -120,7 +120,7 @@ END_TEST
 START_TEST(without_an_etag_the_time_counts)
 {
 	struct object object = object_of("a", "", 3), later = object;
-	struct cache *cache;
+	struct object_cache *cache;
 
 	object.modified = 1;
 	later.modified = 2;
@@ -135,7 +135,7 @@ END_TEST
 START_TEST(nothing_stays_of_a_failure)
 {
 	struct object object = object_of("a", "\"1\"", 3);
-	struct cache *cache;
+	struct object_cache *cache;
 
 	ck_assert_int_eq(object_cache_open(&cache, 1 << 20), 0);
 	ck_assert_int_eq(object_cache_add(cache, BASE, &object, fill_half, NULL), -EIO);
@@ -148,7 +148,7 @@ START_TEST(what_was_used_last_stays)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 	struct object first = object_of("first", "\"1\"", 3);
-	struct cache *cache;
+	struct object_cache *cache;
 	char key[16], path[512];
 	struct dirent *entry;
 	off_t bytes;
@@ -193,7 +193,7 @@ END_TEST
 START_TEST(without_a_place)
 {
 	struct object object = object_of("a", "\"1\"", 3), large = object_of("a", "\"1\"", 1 << 20);
-	struct cache *cache;
+	struct object_cache *cache;
 
 	ck_assert_int_eq(object_cache_open(&cache, 4096), 0);
 	expect_text(object_cache_add(cache, BASE, &large, fill_text, "abc"), "abc");
@@ -270,10 +270,10 @@ static void pause_not(uint64_t ns, const atomic_bool *stop)
 
 struct scene {
 	atomic_bool stop;
-	struct client *client;
-	struct cache *cache;
+	struct bucket_client *client;
+	struct object_cache *cache;
 	struct objects objects;
-	struct fetch *fetch;
+	struct prefetch *fetch;
 };
 
 static void scene_open(struct scene *scene, uint64_t cache_bytes)
@@ -281,7 +281,7 @@ static void scene_open(struct scene *scene, uint64_t cache_bytes)
 	static char *const environment[] = { "AWS_ACCESS_KEY_ID=0", "AWS_SECRET_ACCESS_KEY=S",
 					     "AWS_REGION=r", NULL };
 	const struct bucket_client_hooks means = { environment, send_played, tell_now, pause_not };
-	struct reach reach = { .endpoint = "https://store.example" };
+	struct bucket_access reach = { .endpoint = "https://store.example" };
 	struct objects none = { 0 };
 
 	*scene = (struct scene){ 0 };
@@ -290,7 +290,7 @@ static void scene_open(struct scene *scene, uint64_t cache_bytes)
 	ck_assert(!object_cache_open(&scene->cache, cache_bytes));
 	for (int i = 0; i < OBJECTS; i++) {
 		char key[16];
-		struct listed listed = { .key = key, .etag = "\"e\"", .bytes = 3 };
+		struct listing_entry listed = { .key = key, .etag = "\"e\"", .bytes = 3 };
 
 		snprintf(key, sizeof(key), "%03d.zip", i);
 		ck_assert(!objects_add(&scene->objects, &listed));

@@ -52,7 +52,7 @@ START_TEST(names_are_taken_apart)
 	ck_assert_mem_eq(name.group, names[_i].group, name.group_length);
 	ck_assert_uint_eq(name.machine_length, strlen(names[_i].machine));
 	ck_assert_mem_eq(name.machine, names[_i].machine, name.machine_length);
-	ck_assert_int_eq(name.seconds, date_seconds(&(struct date){ 2026, 11, 21, 2, 10, 0 }));
+	ck_assert_int_eq(name.seconds, date_seconds((unsigned int[]){ 2026, 11, 21, 2, 10, 0 }));
 }
 END_TEST
 
@@ -64,7 +64,7 @@ static struct objects objects;
 
 static void add_key(const char *key)
 {
-	struct listed listed = { .key = key, .etag = "\"1\"", .bytes = 1 };
+	struct listing_entry listed = { .key = key, .etag = "\"1\"", .bytes = 1 };
 
 	ck_assert_int_eq(objects_add(&objects, &listed), 0);
 }
@@ -94,7 +94,7 @@ static void add_hour(const char *group, const char *machine)
 		add(group, machine, s);
 }
 
-static int pick(const struct pick *pick)
+static int pick(const struct upload_filter *pick)
 {
 	int err = objects_filter(&objects, pick);
 
@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(by_group_and_machine)
 {
-	struct pick wanted = { 0 };
+	struct upload_filter wanted = { 0 };
 
 	set(&wanted.group, "^(a|b)$");
 	set(&wanted.machine, "i-1$");
@@ -153,7 +153,7 @@ END_TEST
 
 START_TEST(what_tells_no_time_stays)
 {
-	struct pick wanted = { .from = { MOMENT_ABSOLUTE, (BASE + 3600) * 1000000000 } };
+	struct upload_filter wanted = { .from = { MOMENT_ABSOLUTE, (BASE + 3600) * 1000000000 } };
 
 	add_key("2026.zip");
 	add("a", "i-1", 60);
@@ -199,7 +199,7 @@ static const struct {
 
 START_TEST(by_time)
 {
-	struct pick wanted = { .from = times[_i].from, .to = times[_i].to };
+	struct upload_filter wanted = { .from = times[_i].from, .to = times[_i].to };
 	char first[64], last[64];
 	int count = times[_i].last ? (int)(times[_i].last - times[_i].first) / 30 + 1 : 0;
 
@@ -220,7 +220,7 @@ END_TEST
  * begin where one of the other ended. Their reports are of half an hour, five minutes apart. */
 START_TEST(processes_of_one_name)
 {
-	struct pick wanted = { .to = AT(3600 + 60) };
+	struct upload_filter wanted = { .to = AT(3600 + 60) };
 
 	for (long s = 0; s <= 36000; s += 1800) {
 		add("a", "i-1", s);
@@ -235,8 +235,8 @@ END_TEST
 
 START_TEST(times_of_the_last_day)
 {
-	struct pick wanted = { .from = OF_DAY(36000), .to = OF_DAY(36060) };
-	struct pick over_midnight = { .from = OF_DAY(86340), .to = OF_DAY(60) };
+	struct upload_filter wanted = { .from = OF_DAY(36000), .to = OF_DAY(36060) };
+	struct upload_filter over_midnight = { .from = OF_DAY(86340), .to = OF_DAY(60) };
 
 	for (long day = 0; day < 3; day++)
 		for (long s = 30; s < 86400; s += 30)
@@ -256,7 +256,7 @@ END_TEST
 
 START_TEST(an_end_of_several_days)
 {
-	struct pick wanted = { .to = OF_DAY(36060) };
+	struct upload_filter wanted = { .to = OF_DAY(36060) };
 
 	add("a", "i-1", 30);
 	add("a", "i-1", 2 * 86400);
@@ -274,7 +274,7 @@ START_TEST(extremes)
 					      { MOMENT_DAY, INT64_C(90000000000000) } };
 
 	for (size_t i = 0; i < 25; i++) {
-		struct pick wanted = { .from = ends[i / 5], .to = ends[i % 5] };
+		struct upload_filter wanted = { .from = ends[i / 5], .to = ends[i % 5] };
 
 		add_key("profile_a_ec2_i-1__7_1970-01-01T00-00-00Z-0badcafe.zip");
 		add_key("profile_a_ec2_i-1__7_2261-12-31T23-59-59Z-0badcafe.zip");

@@ -109,6 +109,8 @@ static const struct {
 	{ "LIB=libap.so.4", offsetof(struct config, lib), "libap.so.4" },
 	{ "CSTACK=vmx", offsetof(struct config, cstack), "vmx" },
 	{ "PROFILING_GROUP=shop front", offsetof(struct config, profiling_group), "shop front" },
+	{ "PROFILING_GROUP=a..b/...", offsetof(struct config, profiling_group), "a..b/..." },
+	{ "S3_PREFIX=/.a//..b/", offsetof(struct config, s3_prefix), "/.a//..b/" },
 	{ "TAGS=a=1", offsetof(struct config, tags), "a=1" },
 	{ "TAGS=a=1,b=,c=x=y", offsetof(struct config, tags), "a=1,b=,c=x=y" },
 	{ "LOCAL_DIR=/srv/p q", offsetof(struct config, local_dir), "/srv/p q" },
@@ -176,11 +178,19 @@ START_TEST(words_and_switches_are_read)
 {
 	char *const environment[] = { (char *)"ASPROF_AGENT_ENGINE=builtin",
 				      (char *)"ASPROF_AGENT_NATIVE_MEM_ENGINE=engine",
-				      (char *)"ASPROF_AGENT_SANDBOX=stay",
+				      (char *)"ASPROF_AGENT_SANDBOX=leave",
 				      (char *)"ASPROF_AGENT_LOG=debug",
 				      (char *)"ASPROF_AGENT_CHILDREN=off",
 				      (char *)"ASPROF_AGENT_LOCAL_MAX_BYTES=1g",
 				      NULL };
+	static const struct {
+		const char *entry;
+		uint64_t bytes;
+	} in_memory[] = {
+		{ "ASPROF_AGENT_SPOOL_MAX_BYTES=1m", 1 << 20 },
+		{ "ASPROF_AGENT_SPOOL_MAX_BYTES=256m", 256 << 20 },
+		{ "ASPROF_AGENT_SPOOL_MAX_BYTES=off", OPTION_OFF },
+	};
 	char problem[OPTION_PROBLEM_MAX];
 	struct config config;
 
@@ -188,17 +198,26 @@ START_TEST(words_and_switches_are_read)
 	ck_assert_int_eq(config.enabled, true);
 	ck_assert_int_eq(config.engine, ENGINE_AUTO);
 	ck_assert_int_eq(config.native_mem_engine, MEM_ENGINE_AUTO);
-	ck_assert_int_eq(config.sandbox, SANDBOX_LEAVE);
 	ck_assert_int_eq(config.log, LOG_WARN);
 	ck_assert_int_eq(config.children, true);
 	ck_assert_int_eq(config.fork, true);
 	ck_assert_int_eq(config.local_max_bytes_set, false);
+	/* Without a spool they are in the program's memory, which has less room by default. */
+	ck_assert_uint_eq(config.spool_max_bytes, 256 << 20);
+	ck_assert_uint_eq(config_memory_max_bytes(&config), 32 << 20);
 	config_free(&config);
+	for (size_t i = 0; i < sizeof(in_memory) / sizeof(in_memory[0]); i++) {
+		char *const one[] = { (char *)in_memory[i].entry, NULL };
+
+		ck_assert_int_eq(config_read(&config, one, problem), 0);
+		ck_assert_uint_eq(config.spool_max_bytes, in_memory[i].bytes);
+		ck_assert_uint_eq(config_memory_max_bytes(&config), in_memory[i].bytes);
+		config_free(&config);
+	}
 
 	ck_assert_int_eq(config_read(&config, environment, problem), 0);
 	ck_assert_int_eq(config.engine, ENGINE_BUILTIN);
 	ck_assert_int_eq(config.native_mem_engine, MEM_ENGINE_ENGINE);
-	ck_assert_int_eq(config.sandbox, SANDBOX_STAY);
 	ck_assert_int_eq(config.log, LOG_DEBUG);
 	ck_assert_int_eq(config.children, false);
 	ck_assert_int_eq(config.fork, true);
@@ -279,6 +298,16 @@ static const struct {
 	{ "TAGS=a=1,,b=2", NULL },
 	{ "TAGS=a=1,b", NULL },
 	{ "PROFILING_GROUP=a\tb", NULL },
+	{ "PROFILING_GROUP=..", "ASPROF_AGENT_PROFILING_GROUP=.. is not accepted: give a name "
+				"without a path segment . or .." },
+	{ "PROFILING_GROUP=.", NULL },
+	{ "PROFILING_GROUP=a/../b", NULL },
+	{ "PROFILING_GROUP=/..", NULL },
+	{ "S3_PREFIX=../other-bucket/", "ASPROF_AGENT_S3_PREFIX=../other-bucket/ is not accepted: "
+					"give text without a path segment . or .." },
+	{ "S3_PREFIX=a/./b/", NULL },
+	{ "S3_PREFIX=a/..", NULL },
+	{ "S3_PREFIX=a\x7f/", NULL },
 	{ "S3_BUCKET=my bucket", NULL },
 	{ "PYROSCOPE_URL=p:4040", NULL },
 	{ "PYROSCOPE_HEADERS=a", NULL },
@@ -296,6 +325,7 @@ static const struct {
 	{ "METADATA=ec2", NULL },
 	{ "METADATA=file:", NULL },
 	{ "SANDBOX=quit", NULL },
+	{ "SANDBOX=stay", "ASPROF_AGENT_SANDBOX=stay is not accepted: give leave" },
 	{ "LISTEN=7070", NULL },
 	{ "LISTEN=:7070", NULL },
 	{ "LISTEN=unix:", NULL },
@@ -346,7 +376,7 @@ START_TEST(a_tag_has_a_length)
 	config_free(&config);
 	entry[sizeof(name) - 1 + 4096] = '=';
 	ck_assert_int_eq(read_one(&config, entry, problem), -EINVAL);
-	ck_assert_ptr_nonnull(strstr(problem, "4096 bytes at most"));
+	ck_assert_ptr_nonnull(strstr(problem, "at most 4096 bytes"));
 }
 END_TEST
 

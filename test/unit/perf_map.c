@@ -1,4 +1,4 @@
-/* engine/symbols/perf_map: lists as node and python write them, growing, replaced, and not ours. */
+/* engine/symbols/perf_map: lists in the form of node and python, growing, replaced, and of another user. */
 #include "engine/symbols/perf_map.h"
 
 #include <errno.h>
@@ -94,7 +94,7 @@ START_TEST(only_what_was_added_is_read)
 	ck_assert_str_eq(entries[0].name, "moved here");
 	ck_assert_str_eq(entries[1].name, "half a line");
 
-	/* One that was never asked for sees it all, and the last line counts for it too. */
+	/* An entry that is new sees the whole file, and for it too the last line counts. */
 	resolve(&late, 1);
 	ck_assert_str_eq(late.name, "moved here");
 }
@@ -132,14 +132,14 @@ START_TEST(long_lists_and_long_lines)
 }
 END_TEST
 
-/* Of a very long list only the end is read, which begins somewhere in a line. */
+/* Only the end of a very long list is read, which starts within a line. */
 START_TEST(half_a_line_says_nothing)
 {
 	static const char line[] = "7f0000002000 10 wrong\n3000 10 right\n";
 	struct symbol_entry entries[] = { { .address = 0x2000 }, { .address = 0x3000 } };
 
 	append(line);
-	ck_assert_int_eq(truncate(path, (64 << 20) + 6), 0); /* up to "7f0000" is left out */
+	ck_assert_int_eq(truncate(path, (64 << 20) + 6), 0); /* up to "7f0000" is skipped */
 	resolve(entries, 2);
 	ck_assert_ptr_null(entries[0].name);
 	ck_assert_str_eq(entries[1].name, "right");
@@ -173,7 +173,7 @@ START_TEST(path_has_the_pid)
 	char expected[64];
 
 	snprintf(expected, sizeof(expected), "/tmp/perf-%d.map", (int)getpid());
-	perf_map_path(path, sizeof(path), 0);
+	perf_map_path(path, sizeof(path));
 	ck_assert_str_eq(path, expected);
 	snprintf(path, sizeof(path), "%s/list", directory);
 }

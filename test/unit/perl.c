@@ -1,5 +1,4 @@
-/* engine/runtime/perl/perl_*.c: stacks of each version of Perl, with threads and without, as they are, torn, and at
- * random. */
+/* engine/runtime/perl/perl_*.c: stacks of each Perl version, with and without threads, valid, torn and random. */
 #include "engine/runtime/perl/perl.h"
 
 #include <pthread.h>
@@ -11,10 +10,10 @@
 
 static const uint8_t versions[] = { 32, 34, 36, 38, 40, 42 };
 
-/* Each of them with threads, and without. */
+/* Each version with and without threads. */
 #define LAYOUTS ((int)(2 * sizeof(versions)))
 
-/* ---- Perl of any version, made by hand ---- */
+/* ---- An artificial Perl of any version ---- */
 
 #define CONTEXT    104
 #define SUBS       4
@@ -32,7 +31,8 @@ static struct {
 	struct perl perl;
 	struct perl_work work;
 
-	uint8_t text[4][4096]; /* the evaluator, the program's start, calls from C, an eval's */
+	uint8_t text[4]
+		    [4096]; /* the evaluator, the program's start, calls from C, an eval's call */
 
 	_Alignas(16) uint8_t own[8192];
 	uintptr_t first, stack, statement, operation, variables;
@@ -56,7 +56,7 @@ static struct {
 #define RUN          ((uintptr_t)w->text[1] + 16)
 #define CALL         ((uintptr_t)w->text[2] + 16)
 #define PP_EVAL      ((uintptr_t)w->text[3] + 16)
-#define OTHER        ((uintptr_t)w->text[3] + 2048) /* of Perl's, without a name */
+#define OTHER        ((uintptr_t)w->text[3] + 2048) /* in Perl, without a name */
 #define ELSEWHERE    ((uintptr_t)0x123450)
 
 static uintptr_t name(const char *text, uint8_t flags)
@@ -101,12 +101,12 @@ static void make_statement(int i, uint32_t line)
 {
 	uint8_t *at = w->statements[i];
 
-	put4(at, 32, w->perl.layout.statement | 0xfe00); /* with bits of others */
+	put4(at, 32, w->perl.layout.statement | 0xfe00); /* with bits of other fields */
 	put4(at, 36, line);
 	put(at, 48, w->perl.key ? (uintptr_t)w->file : (uintptr_t)w->file_glob);
 }
 
-/* STATEMENT was compiled as one of SUB's, of TYPE. */
+/* STATEMENT was compiled as part of SUB, with a root of TYPE. */
 static void make_whole(int statement, int sub, uint32_t type)
 {
 	put4(w->wholes[sub], 32, type | 0xfe00);
@@ -114,7 +114,8 @@ static void make_whole(int statement, int sub, uint32_t type)
 	put(w->statements[statement], 8, (uintptr_t)w->wholes[sub]);
 }
 
-/* Context I of STACK: of TYPE and SUB, made when STATEMENT was at hand; a ROW's last has nowhere to return to. */
+/* Context I of STACK: of TYPE and SUB, created at STATEMENT. If ROW, it is the last of a row and
+ * has no return address. */
 static void context(int stack, int i, uint8_t type, int sub, int statement, bool row)
 {
 	uint8_t *at = w->contexts[stack][i];
@@ -163,7 +164,7 @@ static void range(enum perl_function function, uintptr_t at)
 	w->perl.functions[function] = (struct perl_range){ at - 16, at + 64 };
 }
 
-/* {main} calls Shop::sell, which sorts, by Shop::price. */
+/* {main} calls Shop::sell, which sorts with Shop::price. */
 static void make(int layout)
 {
 	memset(w, 0, sizeof(*w));
@@ -215,7 +216,7 @@ static void make(int layout)
 	w->native.pcs = w->pcs;
 	w->native.sps = w->sps;
 	w->native.fps = w->fps;
-	w->native.exact = true;
+	w->native.is_exact = true;
 }
 
 static size_t walk(void)
@@ -259,7 +260,7 @@ START_TEST(nothing_runs)
 	set_stack(0);
 	set_statement(0);
 	ck_assert_uint_eq(walk(), 0);
-	/* A thread that has no interpreter, and one before there is any. */
+	/* A thread without an interpreter, and one before any interpreter exists. */
 	make(0);
 	pthread_setspecific(key, NULL);
 	ck_assert_uint_eq(walk(), 0);
@@ -269,7 +270,7 @@ START_TEST(nothing_runs)
 }
 END_TEST
 
-/* A block that sorts is called from C, and has no name. */
+/* The block of a sort is called from C, and has no name. */
 START_TEST(block_that_sorts)
 {
 	make(_i);
@@ -281,7 +282,7 @@ START_TEST(block_that_sorts)
 	check(2, "Shop::sell", 11);
 	check(3, "{main}", 1);
 	check_anchor(4, 4);
-	/* What it calls last returns to nowhere, either. */
+	/* The sub that it calls last has no return address either. */
 	context(1, 1, TYPE_SUB, PRICE, BLOCK_LINE, true);
 	make_stack(1, 1);
 	set_statement((uintptr_t)w->statements[PRICE_LINE]);
@@ -314,7 +315,7 @@ START_TEST(evals)
 }
 END_TEST
 
-/* While a program is compiled, none of it runs. */
+/* No code of a program runs during its compilation. */
 START_TEST(compiling)
 {
 	make(_i);
@@ -329,7 +330,7 @@ START_TEST(compiling)
 }
 END_TEST
 
-/* As a module that is loaded makes constants: what is said to be compiled is no place. */
+/* A module that creates constants while it is loaded: the compiled statement has no position. */
 START_TEST(compiled_by_c)
 {
 	uintptr_t stand_in;
@@ -343,17 +344,17 @@ START_TEST(compiled_by_c)
 	put(w->sub_fields[SELL], 40, (uintptr_t)w->statements[SELL_LINE]);
 	ck_assert_uint_eq(walk(), 3);
 	check(0, "Shop::sell", 11);
-	/* It has no first statement. */
+	/* It has no first operation. */
 	put(w->sub_fields[SELL], 40, (uintptr_t)w->names);
 	ck_assert_uint_eq(walk(), 2);
-	/* Nor has an eval a line. */
+	/* An eval has no line either. */
 	context(0, 2, TYPE_EVAL, -1, SELL_LINE, false);
 	ck_assert_uint_eq(walk(), 4);
 	check(0, "(eval)", 0);
 }
 END_TEST
 
-/* The name of its file is freed before it. */
+/* The name of its file is freed first. */
 START_TEST(eval_is_being_freed)
 {
 	make(_i);
@@ -365,7 +366,7 @@ START_TEST(eval_is_being_freed)
 }
 END_TEST
 
-/* A thread's first sub is called from C, and so is what runs in the end. */
+/* A thread's first sub is called from C, and so is the code that runs at the end. */
 START_TEST(without_a_program)
 {
 	make(_i);
@@ -381,7 +382,7 @@ END_TEST
 START_TEST(names)
 {
 	make(_i);
-	/* It has a name, and no glob. */
+	/* It has a name instead of a glob. */
 	put4(w->sub_fields[PRICE], 92, 0x8000);
 	put(w->sub_fields[PRICE], 56, name("n\xe4", 0));
 	put(w->sub_fields[PRICE], 32, (uintptr_t)w->package);
@@ -413,12 +414,12 @@ START_TEST(several_names)
 }
 END_TEST
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
 START_TEST(eval_in_an_evaluator_of_its_own)
 {
 	make(_i);
-	/* Within a call from C that has no name: Perl_pp_entertry calls it, or jumps there. */
+	/* Within a call from C without a name: Perl_pp_entertry calls it, or jumps there. */
 	w->native.count = 0;
 	native(EVALUATOR(0));
 	native(OTHER);
@@ -432,7 +433,7 @@ START_TEST(eval_in_an_evaluator_of_its_own)
 	ck_assert_uint_eq(walk(), 5);
 	check_anchor(1, 3);
 	check_anchor(4, 7);
-	/* And where it is further out. */
+	/* And if it is farther out. */
 	w->native.count = 0;
 	native(EVALUATOR(0));
 	native(OTHER);
@@ -445,7 +446,7 @@ START_TEST(eval_in_an_evaluator_of_its_own)
 	ck_assert_uint_eq(walk(), 5);
 	check_anchor(1, 0);
 	check_anchor(4, 6);
-	/* Not so a call from C. */
+	/* A call from C is different. */
 	w->native.count = 0;
 	native(EVALUATOR(0));
 	native(OTHER);
@@ -496,7 +497,7 @@ START_TEST(about_to_call)
 }
 END_TEST
 
-/* A sub that has not come to its first statement. */
+/* A sub that has not reached its first statement. */
 START_TEST(just_called)
 {
 	make(_i);
@@ -505,7 +506,7 @@ START_TEST(just_called)
 	ck_assert_uint_eq(walk(), 2);
 	check(0, "{main}", 1);
 	check_anchor(1, 4);
-	/* One that calls itself may well be in the same statement. */
+	/* A recursive sub may be in the same statement. */
 	make_stack(0, 4);
 	context(0, 3, TYPE_SUB, SELL, SELL_LINE, false);
 	context(0, 4, TYPE_SUB, SELL, SELL_LINE, false);
@@ -516,7 +517,7 @@ START_TEST(just_called)
 }
 END_TEST
 
-/* While a sub leaves for another by goto, the context may be the other's already, and the statement is not. */
+/* While goto replaces a sub, the context may already belong to the new sub, but the statement does not. */
 START_TEST(leaves_for_another)
 {
 	uint8_t operation[40] = { 0 };
@@ -535,7 +536,7 @@ START_TEST(leaves_for_another)
 	put4(operation, 32, (uint32_t)w->perl.layout.statement + 16);
 	ck_assert_uint_eq(walk(), 3);
 	check(0, "Shop::sell", 21);
-	/* So does an eval that is over. */
+	/* The same is true for an eval that has ended. */
 	context(0, 2, TYPE_EVAL, -1, SELL_LINE, false);
 	ck_assert_uint_eq(walk(), 4);
 	put4(operation, 32, (uint32_t)w->perl.layout.statement + 151);
@@ -544,7 +545,7 @@ START_TEST(leaves_for_another)
 }
 END_TEST
 
-/* The context of a call that is only being made says what was there before; but the variables are not that sub's. */
+/* The context of a call under construction holds old data, but the current variables do not belong to that sub. */
 START_TEST(context_is_being_made)
 {
 	static uintptr_t lists[3], array[3];
@@ -572,7 +573,7 @@ START_TEST(context_is_being_made)
 }
 END_TEST
 
-/* A sub's context goes an instruction before its statement does, and by `die` long before. */
+/* A sub's context is removed one instruction before its statement is, and by `die` much earlier. */
 START_TEST(statement_of_another)
 {
 	make(_i);
@@ -588,7 +589,7 @@ START_TEST(statement_of_another)
 	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement + 151u);
 	set_statement((uintptr_t)w->statements[PRICE_LINE]);
 	ck_assert_uint_eq(walk(), 2);
-	/* What is no whole may be a part of any. */
+	/* An incomplete tree may be part of any sub. */
 	make_whole(PRICE_LINE, PRICE, w->perl.layout.statement - 8u);
 	set_statement((uintptr_t)w->statements[PRICE_LINE]);
 	ck_assert_uint_eq(walk(), 3);
@@ -607,7 +608,7 @@ START_TEST(statement_of_another)
 }
 END_TEST
 
-/* The innermost context is only being made, and the statement that it names was somebody's before. */
+/* The innermost context is under construction, and its statement belongs to an earlier context. */
 START_TEST(caller_of_before)
 {
 	make(_i);
@@ -621,11 +622,11 @@ START_TEST(caller_of_before)
 	ck_assert_uint_eq(walk(), 3);
 	check(0, "Shop::sell", 11);
 	check(1, "{main}", 1);
-	/* So a block that sorts. */
+	/* The same for the block of a sort. */
 	context(0, 3, TYPE_NONE, -1, BLOCK_LINE, true);
 	ck_assert_uint_eq(walk(), 3);
 	check(0, "Shop::sell", 11);
-	/* Nor has the program called it there. */
+	/* The program has not called it there either. */
 	context(0, 1, TYPE_NONE, -1, BLOCK_LINE, true);
 	make_stack(0, 1);
 	ck_assert_uint_eq(walk(), 2);
@@ -643,7 +644,7 @@ START_TEST(about_to_return)
 }
 END_TEST
 
-/* ---- What is not as it should be ---- */
+/* ---- Invalid structures ---- */
 
 START_TEST(another_at_the_same_place)
 {
@@ -662,7 +663,7 @@ START_TEST(torn)
 	ck_assert_uint_eq(walk(), 4);
 	put(w->contexts[0][1], 72, 0x1010);
 	ck_assert_uint_eq(walk(), 4);
-	/* What was a statement. */
+	/* A former statement. */
 	put4(w->statements[PRICE_LINE], 32, 7);
 	ck_assert_uint_eq(walk(), 3);
 	check_anchor(0, 0);
@@ -683,8 +684,8 @@ START_TEST(without_an_end)
 }
 END_TEST
 
-/* Words of all structures in turn become something else: an address of these structures, one of
- * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
+/* Replace words of all structures in turn: by an address of these structures, an invalid one, a
+ * small number, or any value. Each result must be a frame, with any name. */
 START_TEST(at_random)
 {
 	uint8_t *from = w->own, *stacks = (uint8_t *)w->stacks, *to = (uint8_t *)&w->name_count;

@@ -1,4 +1,5 @@
-/* engine/modules/lasting_modules: the program and what it needs last; what it opens does not. */
+/* engine/modules/permanent_modules: the program and its needed libraries are permanent; libraries
+ * that it opens are not. */
 #include "engine/modules/permanent_modules.h"
 
 #include <dlfcn.h>
@@ -27,7 +28,7 @@ static bool lasts(const void *inside)
 	ck_assert(dladdr1(inside, &info, (void **)&map, RTLD_DL_LINKMAP));
 	for (size_t i = 0; i < loaded.count; i++)
 		if (loaded.nodes[i].address == (uintptr_t)map)
-			return loaded.images[i].lasts;
+			return loaded.images[i].is_permanent;
 	ck_abort_msg("%s is not there", info.dli_fname);
 }
 
@@ -42,7 +43,7 @@ END_TEST
 
 static char directory[] = "/tmp/lasting-test-XXXXXX";
 
-/* A library NAME, whose function is called FUNCTION. */
+/* A library NAME with a function FUNCTION. */
 static bool compile(const char *name, const char *function, const char *flags)
 {
 	char command[512];
@@ -65,7 +66,7 @@ static const void *function_of(const char *name, const char *function)
 	return dlsym(library, function);
 }
 
-/* Not even under the name of one that is needed; but what asks to stay, and what that needs. */
+/* Not even with the name of a needed library; but a library linked with nodelete, and those it needs. */
 START_TEST(what_is_opened)
 {
 	const void *plain, *same_name, *staying, *needed;
@@ -76,7 +77,7 @@ START_TEST(what_is_opened)
 	    !compile("needed.so", "needed", "") ||
 	    !compile("staying.so", "staying",
 		     "-Wl,-z,nodelete -Wl,--no-as-needed -L. -l:needed.so"))
-		goto out; /* no compiler: the other test has done what it can */
+		goto out; /* no compiler: the other test has checked the rest */
 	plain = function_of("plain.so", "plain");
 	same_name = function_of("libc.so.6", "same_name");
 	staying = function_of("staying.so", "staying");

@@ -1,4 +1,4 @@
-/* engine/runtime/php/php_*.c: frames of each version of PHP, as they are, torn, and at random. */
+/* engine/runtime/php/php_*.c: frames of each PHP version, valid, torn and random. */
 #include "engine/runtime/php/php.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static const uint16_t versions[] = { 0x0704, 0x0800, 0x0801, 0x0802, 0x0803, 0x0
 
 #define VERSIONS ((int)(sizeof(versions) / sizeof(versions[0])))
 
-/* ---- PHP of any version, made by hand ---- */
+/* ---- An artificial PHP of any version ---- */
 
 #define FRAMES       8
 #define INSTRUCTIONS 4
@@ -22,14 +22,14 @@ static const uint16_t versions[] = { 0x0704, 0x0800, 0x0801, 0x0802, 0x0803, 0x0
 #define NATIVE       8
 
 enum { INTERNAL = 1, USER = 2, EVAL = 4 };
-/* One function each. */
+/* One of each kind. */
 enum { MAIN, SELL, PRICE, USORT, EVALED, FIBER, FUNCTIONS };
 
 static struct {
 	struct php php;
 	struct php_work work;
 
-	/* The module: its evaluator is the second page, and who calls it the third. */
+	/* The module: its evaluator is the second page, and the evaluator's callers the third. */
 	uint8_t text[4][4096];
 	_Alignas(16) uint8_t globals[1024];
 	_Alignas(16) uint8_t frames[FRAMES][128];
@@ -56,7 +56,7 @@ static uintptr_t string(const char *text)
 	uint8_t *at = w->strings[w->string_count++];
 
 	put4(at, 0, 1);
-	put4(at, 4, 0x16); /* a string that is kept once */
+	put4(at, 4, 0x16); /* an interned string */
 	put(at, 16, strlen(text));
 	memcpy(at + 24, text, strlen(text) + 1);
 	return (uintptr_t)at;
@@ -81,7 +81,7 @@ static void function(int i, uint8_t type, const char *name, uint32_t line)
 	}
 }
 
-/* Frame I runs FUNCTION at its instruction AT, and was called by the next one. */
+/* Frame I runs FUNCTION at its instruction AT; the next frame called it. */
 static void frame(int i, int function_number, int at, uint32_t flags)
 {
 	uint8_t *f = w->frames[i];
@@ -103,7 +103,7 @@ static void native(uintptr_t pc)
 	w->sps[i] = 0x7000 + 64 * i;
 }
 
-/* {main} has usort() call Shop::price(). */
+/* {main} calls usort(), which calls Shop::price(). */
 static void make(int version)
 {
 	memset(w, 0, sizeof(*w));
@@ -139,7 +139,7 @@ static void make(int version)
 	w->native.pcs = w->pcs;
 	w->native.sps = w->sps;
 	w->native.fps = w->fps;
-	w->native.exact = true;
+	w->native.is_exact = true;
 	w->stack_high = 0x8000;
 }
 
@@ -183,7 +183,7 @@ START_TEST(nothing_runs)
 	make(0);
 	put(w->globals, w->php.layout.globals_current, 0);
 	ck_assert_uint_eq(walk(), 0);
-	/* Of another version: what stands before it cannot be. */
+	/* Another version: the previous field has an invalid value. */
 	make(0);
 	put(w->globals, w->php.layout.globals_current - 8u, (uintptr_t)w->frames[0]);
 	ck_assert_uint_eq(walk(), 0);
@@ -202,7 +202,7 @@ START_TEST(code_of_a_string)
 }
 END_TEST
 
-/* What a call from C stands on is a copy of the frame that called it, with all its flags. */
+/* The base frame of a call from C is a copy of the calling frame, with all its flags. */
 START_TEST(frames_of_nothing)
 {
 	make(0);
@@ -229,7 +229,7 @@ START_TEST(registers)
 #endif
 	walk();
 	check(0, "Shop::price", 21);
-	/* Those of another function, or of none. */
+	/* Instructions of another function, or of none. */
 	make(0);
 	w->native.context = &w->context;
 #if defined(__x86_64__)
@@ -255,7 +255,7 @@ START_TEST(instructions_of_none)
 }
 END_TEST
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
 START_TEST(about_to_return)
 {
@@ -279,7 +279,7 @@ START_TEST(about_to_call)
 }
 END_TEST
 
-/* The walk of native frames has lost its way in code that PHP compiled. */
+/* The native walk was lost in PHP's JIT code. */
 START_TEST(compiled)
 {
 	make(0);
@@ -291,7 +291,7 @@ START_TEST(compiled)
 	ck_assert_uint_eq(w->pcs[3], 0);
 	ck_assert_uint_eq(w->pcs[4], 0);
 
-	/* At once: then it is known by where errors go to. */
+	/* Immediately: then the bailout buffer decides. */
 	make(0);
 	w->pcs[0] = ELSEWHERE;
 	w->native.count = 1;
@@ -317,7 +317,7 @@ START_TEST(fiber)
 }
 END_TEST
 
-/* Functions that carry out one instruction. */
+/* Handlers that execute one instruction each. */
 START_TEST(instructions_apart)
 {
 	static const uint8_t jump[] = { 0x41, 0xff, 0x27 };
@@ -333,7 +333,7 @@ START_TEST(instructions_apart)
 #else
 	(void)jump;
 #endif
-	/* Where it calls all of them. */
+	/* If it calls all of them. */
 	make(0);
 	put(w->code[PRICE][2], 0, HELPER);
 	walk();
@@ -341,13 +341,13 @@ START_TEST(instructions_apart)
 }
 END_TEST
 
-/* ---- What is not as it should be ---- */
+/* ---- Invalid structures ---- */
 
 START_TEST(another_at_the_same_place)
 {
 	make(_i);
 	walk();
-	/* A request has ended, and the next one's script is where its was. */
+	/* A request has ended, and the next one's script has its addresses. */
 	memcpy((uint8_t *)word_at(w->functions[SELL], 8) + 24, "drop", 4);
 	walk();
 	check(3, "drop", 12);
@@ -364,7 +364,7 @@ START_TEST(names)
 	put(name - 24, 16, 5);
 	walk();
 	check(3, "a??\xc3\xa4", 12);
-	/* A class without a name has its place behind a NUL. */
+	/* An anonymous class has its file after a NUL. */
 	memcpy(name, "a\0cd", 4);
 	walk();
 	check(3, "a", 12);
@@ -406,8 +406,8 @@ START_TEST(without_an_end)
 }
 END_TEST
 
-/* Words of all structures in turn become something else: an address of these structures, one of
- * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
+/* Replace words of all structures in turn: by an address of these structures, an invalid one, a
+ * small number, or any value. Each result must be a frame, with any name. */
 START_TEST(at_random)
 {
 	uint8_t *from = w->globals, *to = (uint8_t *)&w->string_count;

@@ -1,4 +1,4 @@
-/* profile/aggregate/own_frames: what async-profiler's stacks have of the preload's. */
+/* profile/aggregate/preload_frames: what async-profiler's stacks have of the preload's. */
 #include "profile/aggregate/preload_frames.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ END_TEST
 
 int main(void)
 {
-	TCase *tcase = tcase_create("own_frames");
+	TCase *tcase = tcase_create("preload_frames");
 
 	tcase_add_loop_test(tcase, leaves_out, 0, (int)(sizeof(cases) / sizeof(cases[0])));
 	return suite_run(tcase);

@@ -49,14 +49,19 @@ static uint64_t permitted(void)
 static void *follow(void *unused)
 {
 	gid_t saved;
+	uint32_t change;
 
 	for (;;) {
 		sem_wait(&go);
 		if (ahead)
 			ahead();
+		change = at_once ? privileges_changed() : 0;
 		seen.err = privileges_follow(at_once);
 		seen.waited_ns = clock_monotonic_ns();
-		waiters_wake(FOLLOWERS_NS);
+		waiters_wake();
+		while (!privileges_are_followed(change) &&
+		       clock_monotonic_ns() < seen.waited_ns + FOLLOWERS_NS)
+			usleep(100);
 		seen.waited_ns = clock_monotonic_ns() - seen.waited_ns;
 		getresuid(&seen.uid, &seen.effective, &seen.saved);
 		getresgid(&seen.gid, &saved, &saved);
@@ -140,7 +145,18 @@ START_TEST(capabilities_are_followed)
 }
 END_TEST
 
-START_TEST(groups_are_followed)
+static void drop_cap(int cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	ck_assert_int_eq(kernel_call4(SYS_capget, (long)&header, (long)data, 0, 0), 0);
+	data[0].permitted &= ~(1u << cap);
+	data[0].effective &= ~(1u << cap);
+	ck_assert_int_eq(kernel_call4(SYS_capset, (long)&header, (long)data, 0, 0), 0);
+}
+
+START_TEST(groups_that_cannot_be_regained_are_followed)
 {
 	gid_t groups[] = { 17, 4711 }, fewer[] = { 4711 };
 
@@ -148,9 +164,44 @@ START_TEST(groups_are_followed)
 	ck_assert_int_eq(kernel_call4(SYS_setgroups, 1, (long)fewer, 0, 0), 0);
 	look();
 	ck_assert_int_eq(seen.err, 0);
+	ck_assert_uint_gt(seen.caps, 0);
+	drop_cap(CAP_SETGID);
+	look();
+	ck_assert_int_eq(seen.err, 0);
 	ck_assert_int_eq(seen.groups, 1);
 	ck_assert_uint_eq(seen.group, 4711);
 	ck_assert_uint_eq(seen.caps, permitted());
+}
+END_TEST
+
+/* What the main thread, which holds everything, finds after each kind of call. */
+START_TEST(only_a_loss_of_the_process_is_reported)
+{
+	const uint64_t users = 1u << CAP_SETUID;
+
+	look();
+	ck_assert_int_eq(atomic_load(&shared->privileges.holder), getpid());
+	/* A user that can be taken back, with CAP_SETUID. */
+	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, NOBODY, -1, 0), 0);
+	ck_assert(!privileges_are_lost(users, false));
+	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, 0, -1, 0), 0);
+	/* Nothing of the permitted set. */
+	ck_assert(!privileges_are_lost(0, false));
+	/* A bounding set never comes back. */
+	ck_assert(privileges_are_lost(UINT64_MAX, false));
+	/* A capability. */
+	drop_cap(CAP_SYS_TIME);
+	ck_assert(privileges_are_lost(0, false));
+	look();
+	ck_assert_uint_eq(seen.caps, permitted());
+	ck_assert(!privileges_are_lost(0, false));
+	/* All of it. */
+	drop_user();
+	ck_assert(privileges_are_lost(users, false));
+	look();
+	look();
+	ck_assert_uint_eq(seen.uid, NOBODY);
+	ck_assert(!privileges_are_lost(UINT64_MAX, true));
 }
 END_TEST
 
@@ -183,6 +234,36 @@ static void *keep(void *unused)
 	sem_wait(&may_end);
 	return unused;
 }
+
+static bool worker_lost, all_lost;
+
+static void *drop_in_worker(void *unused)
+{
+	drop_user();
+	worker_lost = privileges_are_lost(1u << CAP_SETUID, false);
+	all_lost = privileges_are_lost(1u << CAP_SETUID, true);
+	return unused;
+}
+
+/* As in a file server that drops root in a thread for each request. */
+START_TEST(a_thread_beside_the_holder_loses_nothing_for_the_process)
+{
+	pthread_t thread;
+
+	look();
+	ck_assert_int_eq(pthread_create(&thread, NULL, drop_in_worker, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert(!worker_lost);
+	ck_assert(all_lost);
+	look();
+	ck_assert_uint_eq(seen.uid, 0);
+	/* The holder is gone: no thread is known to keep the rights. */
+	atomic_store(&shared->privileges.holder, INT32_MAX);
+	ck_assert_int_eq(pthread_create(&thread, NULL, drop_in_worker, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert(worker_lost);
+}
+END_TEST
 
 /* As of a server that takes on the user of whom it works for, in one thread or in all but one. */
 START_TEST(what_another_thread_has_is_kept)
@@ -251,50 +332,24 @@ START_TEST(follows_when_told_and_in_time)
 }
 END_TEST
 
-static atomic_int checkers;
-
 /* Another of the agent's threads, which looks in time, until it has nothing more. */
 static void *look_too(void *unused)
 {
-	for (bool first = true; permitted(); first = false) {
-		if (unused)
-			privileges_follow_others();
-		else
-			privileges_follow(false);
-		checkers += first;
+	while (permitted()) {
+		privileges_follow(false);
 		usleep(10000);
 	}
-	return NULL;
+	return unused;
 }
 
-/* Of several threads one looks for all, and what it finds the others find: all give up what the program has. */
 START_TEST(all_threads_follow_in_time)
 {
 	pthread_t others[3];
-	uint64_t began = clock_monotonic_ns(), before = 0, after, looks = 0;
 
-	at_once = false;
-	/* One after the other, so that their looks can be told apart. */
-	for (int i = 0; i < 3; i++) {
-		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, i ? NULL : &others), 0);
-		do
-			usleep(100000);
-		while (checkers == i);
-	}
-	while (clock_monotonic_ns() - began < 4 * PRIVILEGES_CHECK_NS) {
-		look();
-		after = atomic_load(&shared->privileges.looked);
-		looks += after != before;
-		before = after;
-		usleep(1000);
-	}
-	ck_assert_uint_gt(looks, 0);
-	/* Each by itself would have looked so often; there is no look sooner than that after another one. */
-	ck_assert_uint_le(looks, (clock_monotonic_ns() - began) / PRIVILEGES_CHECK_NS + 2);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(pthread_create(&others[i], NULL, look_too, NULL), 0);
+	usleep(20000);
 	drop_user();
-	do
-		look();
-	while (seen.uid == 0 && (usleep(1000), true));
 	for (int i = 0; i < 3; i++)
 		pthread_join(others[i], NULL);
 }
@@ -313,6 +368,7 @@ static void *sleep_and_follow(void *is_there)
 {
 	waiters_add(wake, &woken);
 	privileges_follow(true);
+	ck_assert_uint_eq(privileges_due_ns(), UINT64_MAX); /* it does not look by itself */
 	sem_post(is_there);
 	while (permitted()) {
 		sem_wait(&woken);
@@ -369,7 +425,9 @@ int main(void)
 		tcase_add_test(tests, who_sleeps_follows_at_once);
 		tcase_add_test(tests, a_user_is_followed);
 		tcase_add_test(tests, capabilities_are_followed);
-		tcase_add_test(tests, groups_are_followed);
+		tcase_add_test(tests, groups_that_cannot_be_regained_are_followed);
+		tcase_add_test(tests, only_a_loss_of_the_process_is_reported);
+		tcase_add_test(tests, a_thread_beside_the_holder_loses_nothing_for_the_process);
 		tcase_add_test(tests, that_no_new_ones_come_is_followed);
 		tcase_add_test(tests, what_can_be_taken_back_is_kept);
 		tcase_add_test(tests, what_another_thread_has_is_kept);

@@ -39,7 +39,7 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 
 	*chunk = (struct feed_chunk){ .file = "memory", .data = m->data };
 	settings_read_first_chunk(&chunk->settings, m->data, m->length);
-	if (jfr_header(&chunk->header, m->data, m->length, m->offset, &error))
+	if (jfr_header_read(&chunk->header, m->data, m->length, m->offset, &error))
 		return false;
 	m->offset += chunk->header.size;
 	return true;
@@ -131,7 +131,7 @@ START_TEST(tells_of_damage)
 	struct jfr_header header;
 	struct jfr_error error;
 
-	ck_assert_int_eq(jfr_header(&header, recording, recording_length, 0, &error), 0);
+	ck_assert_int_eq(jfr_header_read(&header, recording, recording_length, 0, &error), 0);
 	memset(recording + header.metadata, 0xff, 16);
 	ck_assert_int_eq(profile_read(&profile, &query, &m.feed, metric_mask(METRIC_ANY)), -EIO);
 	ck_assert_uint_eq(m.damaged, 1);

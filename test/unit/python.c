@@ -1,4 +1,4 @@
-/* engine/runtime/python/python_*.c: structures of each version of CPython, as they are, torn, and at random. */
+/* engine/runtime/python/python_*.c: structures of each CPython version, valid, torn and random. */
 #include "engine/runtime/python/python.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 /* ---- Layouts ---- */
 
-/* How _PyRuntime of 3.13.0, 3.14.10 and 3.15.2 begins, up to what is looked at. */
+/* The start of _PyRuntime in 3.13.0, 3.14.10 and 3.15.2, up to the last word that is read. */
 static const uint64_t tables[][64] = {
 	{ 0,    51183856, 0,   283320, 608, 632,  194968, 7272, 7264, 7344, 7400, 7656,
 	  7640, 7648,     16,  7752,   0,   7768, 7760,   304,  0,    8,    16,   72,
@@ -56,7 +56,7 @@ static struct python_layout layout_of(int i)
 
 START_TEST(offsets_that_are_told)
 {
-	const struct python_layout layout = layout_of(KNOWN); /* 3.13: as offsetof() says */
+	const struct python_layout layout = layout_of(KNOWN); /* 3.13: offsetof() results */
 
 	ck_assert_uint_eq(layout.runtime_interpreters, 632);
 	ck_assert_uint_eq(layout.interpreter_next, 7264);
@@ -94,9 +94,9 @@ START_TEST(offsets_that_are_refused)
 	offsets[0] = 'X';
 	ck_assert(!python_layout_read(&layout, 0x030d, offsets));
 	offsets_of(offsets, 0);
-	offsets[16] = 1; /* without a lock of the interpreter */
+	offsets[16] = 1; /* without a global interpreter lock */
 	ck_assert(!python_layout_read(&layout, 0x030d, offsets));
-	/* Of what is read as a whole, all has to be within it. */
+	/* A structure that is read as a whole must contain all its fields. */
 	for (size_t i = 5; i < 44; i++) {
 		offsets_of(offsets, 0);
 		word = UINT64_MAX - i;
@@ -110,7 +110,7 @@ START_TEST(offsets_that_are_refused)
 }
 END_TEST
 
-/* ---- An interpreter of any version, made by hand ---- */
+/* ---- An artificial interpreter of any version ---- */
 
 #define FRAMES 5
 
@@ -126,19 +126,19 @@ static struct {
 	uintptr_t out[64];
 } * w;
 
-/* A compact string of KIND bytes a character, 0: of ASCII. */
+/* A compact string of KIND bytes per character, 0: ASCII. */
 static void put_string(uint8_t *at, const void *text, uint64_t length, unsigned kind)
 {
 	const struct python_layout *l = &w->python.layout;
 
 	memset(at, 0, 128);
 	put(at, 16, length);
-	put(at, 24, UINT64_MAX); /* its hash, not asked for yet */
+	put(at, 24, UINT64_MAX); /* its hash, not computed yet */
 	put4(at, 32, 1u << 5 | (kind ? kind << 2 : 1u << 2 | 1u << 6));
 	memcpy(at + (kind ? l->compact_bytes : l->ascii_bytes), text, length * (kind ? kind : 1));
 }
 
-/* The tables that compilers of these versions made of the function in python_lines, from line 2 on. */
+/* Line tables that the compilers of these versions wrote for the function in python_lines, from line 2 on. */
 static const uint8_t lines_3_8[] = { 0, 1, 8, 2, 18, 2, 8, 1, 4, 1, 2, 255, 8, 2 };
 static const uint8_t lines_3_10[] = { 8, 1, 18, 2, 8, 2, 4, 1, 2, 1, 8, 255, 4, 2 };
 static const uint8_t lines_3_11[] = {
@@ -163,14 +163,14 @@ static void put_lines(void)
 	memcpy(w->lines + w->python.layout.bytes_bytes, table, size);
 }
 
-/* Code object I is of a function NAME. */
+/* Code object I of a function NAME. */
 static void put_code(int i, const char *name)
 {
 	const struct python_layout *l = &w->python.layout;
 
 	put_string(w->names[i], name, strlen(name), 0);
 	put(w->codes[i], 8, w->python.code_type);
-	put(w->codes[i], 16, 46); /* units, where that is what is counted there */
+	put(w->codes[i], 16, 46); /* code units, if this field counts them */
 	put(w->codes[i], l->code_name, (uintptr_t)w->names[i]);
 	put(w->codes[i], l->code_qualname, (uintptr_t)w->names[i]);
 	put(w->codes[i], l->code_file, (uintptr_t)w->file);
@@ -200,8 +200,7 @@ static void link_frame(uint8_t *from, const uint8_t *to)
 	put(from, w->python.layout.frame_previous, (uintptr_t)to);
 }
 
-/* Frames 0 and 1 are run by one call of the evaluator, and 2 to 4 by one further out, as far as the
- * version has such rows. */
+/* One evaluator call runs frames 0 and 1, and an outer one runs frames 2 to 4, if the version has such rows. */
 static void put_chain(void)
 {
 	const struct python_layout *l = &w->python.layout;
@@ -260,15 +259,15 @@ static void make(int layout)
 	put_chain();
 }
 
-/* What a call of the thread's own finds, a signal finds as well. */
+/* A walk in a signal handler finds the same frames as one in a call. */
 static size_t walk(void)
 {
 	uintptr_t out[64];
 	size_t count;
 
-	w->work.at_call = true;
+	w->work.is_at_call = true;
 	count = python_walk(&w->python, &w->work, &w->stack, out, 64);
-	w->work.at_call = false;
+	w->work.is_at_call = false;
 	ck_assert_uint_eq(python_walk(&w->python, &w->work, &w->stack, w->out, 64), count);
 	ck_assert_mem_eq(w->out, out, count * sizeof(*out));
 	return count;
@@ -279,7 +278,7 @@ static const struct {
 	int frame;
 } wanted[] = { { "Shop.sell", 0 }, { "down", 1 }, { "down", 2 }, { "down", 3 }, { "main", 4 } };
 
-/* Check the frames in OUT; what stands between them is anchors. */
+/* Check the frames in OUT; anchors are between them. */
 static void check_frames(size_t count, size_t from, size_t to)
 {
 	struct script_frame frame;
@@ -325,13 +324,13 @@ START_TEST(every_frame)
 		ck_assert_uint_eq(w->out[2], (uintptr_t)w->shims[0] | RUNTIME_ANCHOR);
 		ck_assert_uint_eq(w->out[6], (uintptr_t)w->shims[1] | RUNTIME_ANCHOR);
 	}
-	/* A frame that has not begun is on the first line. */
+	/* A frame that has not started is on the first line. */
 	ck_assert(frame_table_find(w->out[count - 2], &frame));
 	ck_assert_uint_eq(frame.line, 2);
 }
 END_TEST
 
-/* What nobody wrote has its name for a file, and is left out. */
+/* Inserted code has its own name as its file, and is left out. */
 START_TEST(of_the_interpreter_itself)
 {
 	struct script_frame frame;
@@ -352,14 +351,14 @@ END_TEST
 
 /* ---- Lines ---- */
 
-/* Offset and line, as dis and co_lines() tell them. */
+/* Offsets and lines as in dis and co_lines(). */
 static const struct {
 	uint16_t version;
 	struct {
 		int offset;
 		uint32_t line;
 	} at[12];
-} told[] = {
+} lines_expected[] = {
 	{ 0x0308,
 	  { { 0, 3 },
 	    { 7, 3 },
@@ -403,18 +402,20 @@ static const struct {
 
 START_TEST(lines)
 {
-	make(told[_i].version - 0x0308);
+	make(lines_expected[_i].version - 0x0308);
 	for (size_t i = 0; i < 12; i++)
 		ck_assert_msg(python_code_line(&w->python.layout, &w->work, w->codes[0],
-					       told[_i].at[i].offset) == told[_i].at[i].line,
-			      "3.%d: line at %d", told[_i].version & 255, told[_i].at[i].offset);
+					       lines_expected[_i].at[i].offset) ==
+				      lines_expected[_i].at[i].line,
+			      "3.%d: line at %d", lines_expected[_i].version & 255,
+			      lines_expected[_i].at[i].offset);
 }
 END_TEST
 
 START_TEST(lines_that_cannot_be_told)
 {
 	make(_i);
-	/* Beyond the table's end: that of the last entry. */
+	/* After the end of the table: the line of the last entry. */
 	ck_assert_uint_gt(python_code_line(&w->python.layout, &w->work, w->codes[0], INT32_MAX), 0);
 	put(w->lines, 16, UINT64_MAX);
 	ck_assert_uint_eq(python_code_line(&w->python.layout, &w->work, w->codes[0], 20), 2);
@@ -443,7 +444,7 @@ START_TEST(strings)
 	python_code_names(&w->python.layout, &w->work, w->codes[0]);
 	ck_assert_str_eq(w->work.name, "\xf0\x9f\x90\x8d?");
 
-	/* One that ends where memory ends, or is said to be longer. */
+	/* A string at the end of memory, and one with a wrong length. */
 	memset(longest, 'a', sizeof(longest));
 	put_string(w->names[0], longest, 60, 0);
 	put(w->names[0], 16, UINT64_MAX);
@@ -459,7 +460,7 @@ START_TEST(strings)
 }
 END_TEST
 
-/* ---- What is not as it should be ---- */
+/* ---- Invalid structures ---- */
 
 START_TEST(another_at_the_same_place)
 {
@@ -467,14 +468,14 @@ START_TEST(another_at_the_same_place)
 
 	make(_i);
 	check_frames(walk(), 0, FRAMES);
-	/* A code object that is made where one was freed, with all its parts where those were. */
+	/* A code object at the address of a freed one, with all its parts at the same addresses. */
 	put_code(0, "Cart.drop");
 	if (w->python.layout.code_version)
 		put4(w->codes[0], w->python.layout.code_version, 7777);
 	ck_assert_uint_gt(walk(), 0);
 	ck_assert(frame_table_find(w->out[0], &frame));
 	ck_assert_str_eq(frame.name, "Cart.drop");
-	/* One that differs in its file alone, as what is made of templates does. */
+	/* A code object that differs only in its file, as generated code does. */
 	put_string(w->file, "/srv/cart.py", 12, 0);
 	if (w->python.layout.code_version)
 		put4(w->codes[0], w->python.layout.code_version, 7778);
@@ -490,7 +491,7 @@ START_TEST(not_of_this_thread)
 	put(w->thread, w->python.layout.thread_id, (uintptr_t)pthread_self() + 64);
 	ck_assert_uint_eq(walk(), 0);
 
-	/* One that is gone, and whose place another thread has now. */
+	/* The state is gone, and another thread's state has its address. */
 	make(_i);
 	ck_assert_uint_gt(walk(), 0);
 	put(w->thread, w->python.layout.thread_id, 1);
@@ -498,7 +499,7 @@ START_TEST(not_of_this_thread)
 }
 END_TEST
 
-/* Another thread had the same place in memory, and what it left still says so. */
+/* Another thread had the same address, and its old state still has its data. */
 START_TEST(left_by_a_thread)
 {
 	const struct python_layout *l = &w->python.layout;
@@ -524,7 +525,7 @@ START_TEST(holds_the_lock)
 	make(_i);
 	if (!l->runtime_current)
 		return;
-	/* The thread's second state, which is in no list that is found first. */
+	/* The thread's second state, which is in no list that is searched first. */
 	memcpy(w->other_thread, w->thread, sizeof(w->thread));
 	if (l->thread_frame)
 		put(w->thread, l->thread_frame, 0);
@@ -538,8 +539,8 @@ START_TEST(holds_the_lock)
 }
 END_TEST
 
-/* Two states, of an interpreter that runs within another's call: the inner's frames come first, wherever
- * it is in the lists. */
+/* Two states, of an interpreter that runs within a call of another: the inner's frames come first,
+ * at any position in the lists. */
 START_TEST(an_interpreter_within_another)
 {
 	const struct python_layout *l = &w->python.layout;
@@ -551,7 +552,7 @@ START_TEST(an_interpreter_within_another)
 		make(_i);
 		if (l->chain != PYTHON_SHIMS)
 			return;
-		/* Its last three frames are another state's. */
+		/* Its last three frames belong to another state. */
 		link_frame(w->shims[0], NULL);
 		put(w->other_thread, l->thread_id, (uintptr_t)pthread_self());
 		if (l->thread_c_frame) {
@@ -582,7 +583,7 @@ START_TEST(lists_without_an_end)
 	make(_i);
 	link_frame(w->frames[0], w->frames[0]);
 	ck_assert_uint_eq(walk(), 64);
-	/* A row that only ever leads to its own end. */
+	/* A row that leads only to its own end. */
 	make(_i);
 	link_frame(w->shims[0], w->shims[0]);
 	put(w->c_frames[1], l->c_frame_previous, (uintptr_t)w->c_frames[1]);
@@ -590,7 +591,7 @@ START_TEST(lists_without_an_end)
 }
 END_TEST
 
-/* Frames that are being made or taken down are left out, or end the walk. */
+/* Frames under construction or removal are left out, or end the walk. */
 START_TEST(torn)
 {
 	const struct python_layout *l = &w->python.layout;
@@ -608,12 +609,12 @@ START_TEST(torn)
 
 	make(_i);
 	put(w->frames[2], l->frame_code, 0);
-	put(w->frames[3], l->frame_code, 0x1010); /* no memory; nor is page 0 */
+	put(w->frames[3], l->frame_code, 0x1010); /* unmapped, or page 0 */
 	put(w->frames[1], l->frame_code, 0x10);
 	ck_assert_uint_gt(walk(), 0);
 	make(_i);
 	put(w->frames[1], l->frame_previous, 0x10);
-	/* In 3.11 the next row is found all the same. */
+	/* In 3.11 the next row is still found. */
 	check_frames(walk(), 0, l->chain == PYTHON_ENTRIES ? FRAMES : 2);
 }
 END_TEST
@@ -626,8 +627,8 @@ START_TEST(cut)
 }
 END_TEST
 
-/* Words of all structures in turn become something else: an address of these structures, one of
- * nothing, a small number, anything. Whatever a frame is then called, it is a frame. */
+/* Replace words of all structures in turn: by an address of these structures, an invalid one, a
+ * small number, or any value. Each result must be a frame, with any name. */
 START_TEST(at_random)
 {
 	uint8_t *from = w->runtime, *to = (uint8_t *)w->out;
@@ -641,8 +642,8 @@ START_TEST(at_random)
 			put(at, 0, random_word(from, (size_t)(to - from)));
 		}
 		put(w->thread, w->python.layout.thread_id, (uintptr_t)pthread_self());
-		/* (Which of two states is taken for the thread's depends on what was found before.) */
-		w->work.at_call = round % 2;
+		/* (The state that is chosen of the two depends on the previous walk.) */
+		w->work.is_at_call = round % 2;
 		check_known(w->out, python_walk(&w->python, &w->work, &w->stack, w->out, 64));
 	}
 }
@@ -667,7 +668,7 @@ int main(void)
 	tcase_add_test(tcase, offsets_that_are_refused);
 	tcase_add_loop_test(tcase, every_frame, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, of_the_interpreter_itself, 0, LAYOUTS);
-	tcase_add_loop_test(tcase, lines, 0, sizeof(told) / sizeof(told[0]));
+	tcase_add_loop_test(tcase, lines, 0, sizeof(lines_expected) / sizeof(lines_expected[0]));
 	tcase_add_loop_test(tcase, lines_that_cannot_be_told, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, strings, 0, LAYOUTS);
 	tcase_add_loop_test(tcase, another_at_the_same_place, 0, LAYOUTS);

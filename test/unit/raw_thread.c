@@ -84,7 +84,7 @@ static BARE void look_at(void *unused, struct thread *t)
 	found.cpu_ns += thread_clock_cpu(&t->clock);
 	thread_clock_spare(&t->clock);
 	threads_counted(t, clock_ticks());
-	found.interrupted |= thread_clock_interrupt(&t->clock, 1000);
+	found.interrupted |= thread_clock_interrupt(&t->clock);
 }
 
 static BARE void take(void *unused, const struct sample *sample)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "test/fixtures/jfr_chunk.h"
 #include "test/fixtures/suite.h"
 
 #ifndef CLOSE_RANGE_UNSHARE
@@ -46,10 +47,10 @@ static void put_chunk(size_t size, uint64_t said, uint64_t pools)
 {
 	uint8_t *chunk = calloc(1, size);
 
-	memcpy(chunk, "FLR\0\0\2\0\0", 8);
-	said = htobe64(said);
+	jfr_chunk_fill(chunk, said);
+	if (pools && pools < size)
+		chunk[pools] = 1;
 	pools = htobe64(pools);
-	memcpy(chunk + 8, &said, 8);
 	memcpy(chunk + 16, &pools, 8);
 	ck_assert_int_eq(lseek(engine_fd, 0, SEEK_END) >= 0, 1);
 	ck_assert_int_eq(fd_write(engine_fd, chunk, size, -1), 0);
@@ -123,6 +124,47 @@ START_TEST(gives_space_back)
 }
 END_TEST
 
+START_TEST(drops_damaged_chunks)
+{
+	struct report_part part;
+
+	put_chunk(300, 300, 100);
+	put_chunk(200, 200, 200); /* its constant pool is missing */
+	put_chunk(200, 200, 100);
+	ck_assert_int_eq(fd_write(engine_fd, "x", 1, 500), 0); /* its header is missing */
+	put_chunk(400, 400, 100);
+	part = cut(0);
+	ck_assert_int_eq(part.offset, 0);
+	ck_assert_uint_eq(part.length, 300);
+	ck_assert_uint_eq(recording_take_dropped(recording), 0);
+	part = cut(0);
+	ck_assert_int_eq(part.offset, 700);
+	ck_assert_uint_eq(part.length, 400);
+	ck_assert_uint_eq(recording_take_dropped(recording), 2);
+	ck_assert_uint_eq(recording_take_dropped(recording), 0);
+}
+END_TEST
+
+START_TEST(skips_a_chunk_that_cannot_be_finished)
+{
+	struct report_part part;
+
+	put_chunk(300, UNFINISHED, 0);
+	ck_assert_uint_eq(cut(0).length, 0);
+	recording_skip_chunk(recording);
+	put_chunk(400, 400, 100);
+	part = cut(0);
+	ck_assert_int_eq(part.offset, 300);
+	ck_assert_uint_eq(part.length, 400);
+	put_chunk(500, UNFINISHED, 0);
+	put_chunk(200, 200, 100);
+	recording_skip_chunk(recording);
+	part = cut(0);
+	ck_assert_int_eq(part.offset, 1200);
+	ck_assert_uint_eq(part.length, 200);
+}
+END_TEST
+
 static int open_second(void)
 {
 	char name[] = "/tmp/recording.XXXXXX";
@@ -172,6 +214,43 @@ static void limit_file_size(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
+/* Write a chunk of async-profiler's without the second half of its constant pool, but with the sizes of what is there,
+ * as async-profiler does when its writes fail. Returns its size. */
+static uint64_t put_truncated_pool(void)
+{
+	static uint8_t chunk[512 << 10];
+	int fd = open("test/fixtures/jfr/native.jfr", O_RDONLY | O_CLOEXEC);
+	uint64_t size, pools, written;
+
+	ck_assert_int_gt(read(fd, chunk, sizeof(chunk)), 68);
+	close(fd);
+	memcpy(&size, chunk + 8, 8);
+	memcpy(&pools, chunk + 16, 8);
+	size = be64toh(size);
+	pools = be64toh(pools);
+	ck_assert_uint_lt(size, sizeof(chunk));
+	size = pools + (size - pools) / 2;
+	written = htobe64(size);
+	memcpy(chunk + 8, &written, 8);
+	for (int i = 0; i < 5; i++)
+		chunk[pools + (uint64_t)i] =
+			(uint8_t)(((size - pools) >> 7 * i & 0x7f) | (i < 4 ? 0x80 : 0));
+	ck_assert_int_eq(fd_write(engine_fd, chunk, size, -1), 0);
+	return size;
+}
+
+START_TEST(decodes_chunks_under_a_file_size_limit)
+{
+	uint64_t size = put_truncated_pool();
+
+	ck_assert_uint_eq(cut(0).length, size);
+	put_truncated_pool();
+	limit_file_size(1 << 20);
+	ck_assert_uint_eq(cut(0).length, 0);
+	ck_assert_uint_eq(recording_take_dropped(recording), 1);
+}
+END_TEST
+
 /* As a full disk does it: not a byte is lost, and memory has to do from then on. */
 START_TEST(goes_on_in_memory_where_a_file_takes_no_more)
 {
@@ -185,9 +264,10 @@ START_TEST(goes_on_in_memory_where_a_file_takes_no_more)
 	ck_assert_int_eq(recording_move(recording), 0);
 	put_chunk(4900, 4900, 100);
 	put_chunk(200, 200, 100);
+	ck_assert_int_eq(recording_peek(recording, &part), 0); /* these chunks cannot be decoded */
 	limit_file_size((1 << 20) + 8000);
 	ck_assert_int_eq(recording_move(recording), -EFBIG);
-	ck_assert_int_eq(lseek(same, 0, SEEK_END), (1 << 20) + 3000 + 4900);
+	ck_assert_int_eq(lseek(same, 0, SEEK_END), (1 << 20) + 3000);
 	limit_file_size(RLIM_INFINITY);
 	part = cut(0);
 	ck_assert_int_ne(part.fd, second);
@@ -272,7 +352,10 @@ int main(void)
 	tcase_add_test(c, cuts_finished_chunks_only);
 	tcase_add_test(c, goes_on_where_it_stopped);
 	tcase_add_test(c, gives_space_back);
+	tcase_add_test(c, drops_damaged_chunks);
+	tcase_add_test(c, skips_a_chunk_that_cannot_be_finished);
 	tcase_add_test(c, moves_finished_chunks);
+	tcase_add_test(c, decodes_chunks_under_a_file_size_limit);
 	tcase_add_test(c, goes_on_in_memory_where_a_file_takes_no_more);
 	tcase_add_test(c, refuses_what_is_no_recording);
 	tcase_add_test(c, waits_for_a_short_header);

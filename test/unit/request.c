@@ -41,7 +41,7 @@ START_TEST(is_read_in_pieces)
 		ck_assert_str_eq(request.host, "localhost");
 		ck_assert_str_eq(request.authorization, "Bearer s3cret");
 		ck_assert_str_eq(request.accept, "text/plain");
-		ck_assert(!request.from_page);
+		ck_assert(!request.has_origin);
 		ck_assert_str_eq(request.body, "CPU=10ms");
 	}
 }
@@ -81,7 +81,52 @@ START_TEST(is_http_or_not)
 		ck_assert_str_eq(request.target, cases[i].target);
 	}
 	take_text(cases[2].text, 100);
-	ck_assert(request.from_page);
+	ck_assert(request.has_origin);
+}
+END_TEST
+
+static const struct {
+	const char *headers;
+	int got;
+} twice[] = {
+	{ "Host: a\r\nHost: b\r\n", -EEXIST },
+	{ "Host: a\r\nAccept: b\r\nhOST: a\r\n", -EEXIST },
+	{ "Host:\r\nHost: b\r\n", -EEXIST },
+	{ "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", -EEXIST },
+	{ "Origin: http://a\r\nOrigin: null\r\n", -EEXIST },
+	{ "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: none\r\n", -EEXIST },
+	{ "Content-Length: 0\r\nContent-Length: 0\r\n", -EEXIST },
+	{ "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", -EEXIST },
+	{ "Accept: a\r\nAccept: b\r\nX: a\r\nX: b\r\n", 1 },
+};
+
+START_TEST(a_header_that_decides_who_asks_appears_once)
+{
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(twice) / sizeof(twice[0]); i++) {
+		snprintf(text, sizeof(text), "GET / HTTP/1.1\r\n%s\r\n", twice[i].headers);
+		ck_assert_msg(take_text(text, 1) == twice[i].got, "case %zu", i);
+	}
+	/* A trailer does not replace a header. */
+	ck_assert_int_eq(
+		take_text("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+			  "0\r\nHost: b\r\n\r\n",
+			  1),
+		-EEXIST);
+}
+END_TEST
+
+START_TEST(a_browser_is_recognized)
+{
+	ck_assert_int_eq(take_text("GET / HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n\r\n", 1), 1);
+	ck_assert(request.has_fetch_site);
+	ck_assert_str_eq(request.fetch_site, "cross-site");
+	ck_assert_int_eq(take_text("GET / HTTP/1.1\r\nSec-Fetch-Site:\r\n\r\n", 1), 1);
+	ck_assert(request.has_fetch_site);
+	ck_assert_str_eq(request.fetch_site, "");
+	ck_assert_int_eq(take_text("GET / HTTP/1.1\r\n\r\n", 1), 1);
+	ck_assert(!request.has_fetch_site);
 }
 END_TEST
 
@@ -151,6 +196,8 @@ int main(void)
 
 	tcase_add_test(tcase, is_read_in_pieces);
 	tcase_add_test(tcase, is_http_or_not);
+	tcase_add_test(tcase, a_header_that_decides_who_asks_appears_once);
+	tcase_add_test(tcase, a_browser_is_recognized);
 	tcase_add_test(tcase, is_bounded);
 	tcase_add_test(tcase, fields_are_found);
 	tcase_add_test(tcase, fields_are_taken_one_by_one);

@@ -1,5 +1,5 @@
-/* engine/runtime/ruby/ruby_*.c: methods and blocks in control frames of Ruby, as they are, torn, and at random, and
- * their places among native frames. */
+/* engine/runtime/ruby/ruby_*.c: methods and blocks in Ruby's control frames, valid, torn and
+ * random, and their positions among native frames. */
 #include "engine/runtime/ruby/ruby.h"
 
 #include <link.h>
@@ -14,13 +14,13 @@
 
 #define HEAP_WORDS  16384
 #define STACK_WORDS 512
-#define FRAMES      16 /* on it, at its end */
+#define FRAMES      16 /* at the end of the stack */
 
 #define EVALUATOR 0x7100u
 #define CORE      0x7200u
 #define OTHER     0x9000u
 
-/* What a thread finds its context by. */
+/* The variable in which a thread finds its context. */
 static __thread uintptr_t own_context;
 
 static struct {
@@ -28,7 +28,7 @@ static struct {
 	uint64_t stack[STACK_WORDS];
 	size_t used;
 	uint64_t *frame;       /* the innermost control frame */
-	uint64_t *environment; /* where the next one goes */
+	uint64_t *environment; /* position of the next environment */
 	uint64_t *context, *thread, *machine;
 	struct ruby ruby;
 	struct ruby_work work;
@@ -54,7 +54,7 @@ static uint64_t string(const char *text)
 	const size_t length = strlen(text), head = w->ruby.layout.string_has_length ? 3 : 2;
 	uint64_t *at;
 
-	/* Long ones are elsewhere. */
+	/* Long ones are outside the object. */
 	if (length > 20) {
 		at = object(RUBY_STRING | 1 << 13, 5);
 		at[2] = length;
@@ -79,7 +79,7 @@ static uint64_t internal(unsigned kind)
 #define PATH_SERIAL     300
 #define ATTACHED_SERIAL 301
 
-/* A class of which VALUE is the variable with that number. */
+/* A class whose variable with that number is VALUE. */
 static uint64_t *class_with(unsigned type, uint64_t path, uint64_t attached)
 {
 	uint64_t *at = object(type, 24), *table, *entries;
@@ -119,13 +119,13 @@ static uint64_t *class_named(const char *path)
 	return class_with(RUBY_CLASS, string(path), 0);
 }
 
-/* The class of class OF alone. */
+/* The singleton class of class OF. */
 static uint64_t *class_of(const uint64_t *of)
 {
 	return class_with(RUBY_CLASS | 1u << w->ruby.layout.singleton, 0, (uintptr_t)of);
 }
 
-/* TYPE: 0 is of code, 1 a function of C. */
+/* TYPE: 0 is code, 1 a C function. */
 static uint64_t *method(const uint64_t *class, unsigned type, uint64_t id)
 {
 	uint64_t *definition = object(type, 6), *at = object(internal(RUBY_KIND_METHOD), 5);
@@ -138,7 +138,7 @@ static uint64_t *method(const uint64_t *class, unsigned type, uint64_t id)
 
 #define WORDS 1200 /* of code */
 
-/* Code whose lines are 10, 11, 12 …, each of ten words. */
+/* Code with lines 10, 11, 12 …, each of ten words. */
 static uint64_t *code(unsigned type, const char *label, const char *base, const char *path)
 {
 	const struct ruby_layout *l = &w->ruby.layout;
@@ -194,7 +194,7 @@ enum {
 	LOCAL = 2,
 };
 
-/* Put a frame on top, with what belongs to its environment. */
+/* Push a frame with the method of its environment. */
 static void push(uint64_t flags, const uint64_t *code, const uint64_t *method,
 		 const uint64_t *outer, unsigned word)
 {
@@ -211,7 +211,7 @@ static void push(uint64_t flags, const uint64_t *code, const uint64_t *method,
 	w->context[2] = (uintptr_t)w->frame;
 }
 
-/* The environment of the frame that was put last. */
+/* The environment of the frame that was pushed last. */
 static const uint64_t *environment_of(const uint64_t *frame)
 {
 	return (const uint64_t *)(uintptr_t)frame[4];
@@ -221,7 +221,7 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
 	(void)context;
-	/* The program itself is the first. */
+	/* The program itself is first. */
 	w->ruby.tls_module = (uint32_t)info->dlpi_tls_modid;
 	w->ruby.tls_first = (uint32_t)((uintptr_t)&own_context - (uintptr_t)info->dlpi_tls_data);
 	w->ruby.tls_end = w->ruby.tls_first + 8;
@@ -254,18 +254,7 @@ static void make(uint16_t version)
 	w->frame = w->stack + STACK_WORDS;
 	w->environment = w->stack;
 	own_context = (uintptr_t)w->context;
-	if (l->machine_threads) {
-		uint64_t *others = object(0, 32), *current = object((uintptr_t)0, 1);
-
-		/* Another thread holds the lock. */
-		w->machine[l->machine_threads / 8] = (uintptr_t)others;
-		others[0] = (uintptr_t)w->thread;
-		w->thread[0] = (uintptr_t)(w->machine + l->machine_threads / 8);
-		w->thread[l->thread_id / 8] = (uintptr_t)pthread_self();
-		w->ruby.current = (uintptr_t)current;
-	} else {
-		dl_iterate_phdr(find_own, NULL);
-	}
+	dl_iterate_phdr(find_own, NULL);
 	w->ruby.machine = (uintptr_t)object((uintptr_t)w->machine, 1);
 	shapes = object(0, 12);
 	if (l->machine_shapes)
@@ -290,20 +279,20 @@ static void check(size_t i, const char *name, const char *file, uint32_t line)
 	check_frame(w->frames[i], JFR_FRAME_RUBY, name, file, line);
 }
 
-static const uint16_t versions[] = { 0x0207, 0x0300, 0x0301, 0x0302, 0x0303, 0x0304 };
+static const uint16_t versions[] = { 0x0301, 0x0302, 0x0303, 0x0304 };
 
 #define VERSIONS (int)(sizeof(versions) / sizeof(versions[0]))
 
 #define LONG_PATH "/srv/app/releases/20260101/app/models/shop/till.rb"
 
-/* main calls a method, which calls a function of C, which has a block run. */
+/* main calls a method, which calls a C function, which runs a block. */
 static void program(void)
 {
 	const uint64_t *sell, *of, *function;
 	uint64_t *arrays = object(RUBY_ARRAY | 1 << 13, 5), *names = object(RUBY_ARRAY, 5);
 	uint64_t *values = object(0, 1024);
 
-	/* Name 5 of the second 512, of a kind in the low bits. */
+	/* Name 5 of the second 512, with its kind in the low bits. */
 	arrays[2] = 0;
 	arrays[3] = (uintptr_t)names;
 	names[2] = 1024;
@@ -318,7 +307,7 @@ static void program(void)
 	sell = environment_of(w->frame);
 	push(NATIVE | LOCAL, NULL, function, NULL, 0);
 	push(FUNCTION, NULL, NULL, environment_of(w->frame), 0);
-	push(FUNCTION, NULL, NULL, sell, 0); /* of nobody's */
+	push(FUNCTION, NULL, NULL, sell, 0); /* without a class */
 	push(BLOCK | LAST, code(2, "block in sell", "sell", LONG_PATH), NULL, sell, 801);
 }
 
@@ -338,7 +327,7 @@ START_TEST(methods)
 }
 END_TEST
 
-/* Every instruction has its line; the one that runs is before where the frame is. */
+/* Every instruction has a line; the current one precedes the position of the frame. */
 START_TEST(lines)
 {
 	make(versions[_i]);
@@ -360,11 +349,11 @@ START_TEST(class_methods)
 	shop = class_named("Shop");
 	push(METHOD | LAST | LOCAL, code(1, "price", "price", "a.rb"), method(class_of(shop), 0, 0),
 	     NULL, 1);
-	/* A module's method, by its place among a class's. */
+	/* A method of a module that is included in a class. */
 	included = object(RUBY_INCLUDED, 24);
 	included[1] = (uintptr_t)class_with(RUBY_MODULE, string("Prices"), 0);
 	push(METHOD | LOCAL, code(1, "sum", "sum", "a.rb"), method(included, 0, 0), NULL, 1);
-	/* One without a name, and one that has it for now. */
+	/* A class without a name, and one with a temporary name. */
 	push(METHOD | LOCAL, code(1, "nameless", "nameless", "a.rb"),
 	     method(class_with(RUBY_CLASS, 8, 0), 0, 0), NULL, 1);
 	push(METHOD | LOCAL, code(1, "fresh", "fresh", "a.rb"),
@@ -377,7 +366,7 @@ START_TEST(class_methods)
 }
 END_TEST
 
-/* A method within a variable of special ones, as one that matches has it. */
+/* A method in a variable of special variables, as after a match. */
 START_TEST(special)
 {
 	uint64_t *svar;
@@ -391,7 +380,7 @@ START_TEST(special)
 }
 END_TEST
 
-/* Blocks that are methods, and what is evaluated in one, are called what they say. */
+/* Blocks that are methods, and code evaluated in one, have their own names. */
 START_TEST(no_method)
 {
 	make(0x0303);
@@ -405,7 +394,7 @@ START_TEST(no_method)
 }
 END_TEST
 
-/* Two functions that have one address one after the other. */
+/* Two functions that use one address in turn. */
 START_TEST(reused)
 {
 	uint64_t *body, *one;
@@ -424,7 +413,7 @@ START_TEST(reused)
 }
 END_TEST
 
-/* What was found is right until the collector can have freed it: as it counts, and in which phase it is. */
+/* A cached function is valid until the collector can have freed it; that depends on its count and phase. */
 START_TEST(remembered)
 {
 	static const struct {
@@ -432,12 +421,12 @@ START_TEST(remembered)
 		uint32_t flags;
 		const char *says, *is;
 	} steps[] = {
-		{ 7, 1, "one", "one" },                                  /* marks */
-		{ 7, 1 | 1 << 5, "two", "one" }, { 7, 2, "two", "two" }, /* sweeps */
-		{ 7, 0, "six", "two" },                                  /* rests */
-		{ 8, 1 << 5, "six", "six" }, /* has counted, and does not mark yet */
+		{ 7, 1, "one", "one" },                                  /* mark phase */
+		{ 7, 1 | 1 << 5, "two", "one" }, { 7, 2, "two", "two" }, /* sweep phase */
+		{ 7, 0, "six", "two" },                                  /* idle */
+		{ 8, 1 << 5, "six", "six" }, /* counted, mark phase not started */
 		{ 8, 1 << 5, "fox", "fox" },     { 8, 1, "ten", "ten" },
-		{ 8, 1 | 1 << 6, "cat", "cat" }, /* moves objects */
+		{ 8, 1 | 1 << 6, "cat", "cat" }, /* compaction */
 		{ 8, 1, "dog", "ten" },
 	};
 	uint64_t *body, *one, *collector;
@@ -456,11 +445,11 @@ START_TEST(remembered)
 		ck_assert_uint_eq(walk(), 2);
 		check(0, steps[i].is, "a.rb", 10);
 	}
-	/* Another method's frame of the same code. */
+	/* A frame of the same code with another method. */
 	w->environment[-3] = (uintptr_t)method(class_named("Shop"), 0, 0);
 	ck_assert_uint_eq(walk(), 2);
 	check(0, "dog", "a.rb", 10);
-	/* Once names are known more may be said of it. */
+	/* More can be said after names are known. */
 	memcpy((char *)(uintptr_t)body[10] + 24, "elk", 3);
 	w->ruby.names = (uintptr_t)collector;
 	ck_assert_uint_eq(walk(), 2);
@@ -468,7 +457,7 @@ START_TEST(remembered)
 }
 END_TEST
 
-/* Nor longer than the table of frames that it is in, however long nothing is collected. */
+/* Entries end with the frame table that they refer to, even without a collection. */
 START_TEST(remembered_in_one_table)
 {
 	uint64_t *collector;
@@ -492,7 +481,7 @@ START_TEST(remembered_in_one_table)
 }
 END_TEST
 
-/* Threads remember, and find nothing but what one of them has remembered as a whole. */
+/* Threads store entries, and find only entries that one of them stored completely. */
 static void *remember(void *seed)
 {
 	uint64_t next = (uintptr_t)seed * 7919;
@@ -532,7 +521,7 @@ START_TEST(remembered_by_threads)
 END_TEST
 
 /* What is not what it should be is left out, and what it runs stays. */
-/* Visits until more is known, after so many in vain. */
+/* Number of visits until more is known, after many without success. */
 static int visits_until(struct ruby *ruby, int most)
 {
 	for (int i = 1; i <= most; i++)
@@ -542,7 +531,7 @@ static int visits_until(struct ruby *ruby, int most)
 }
 
 /* What Ruby has only once it runs is looked for less and less often, as long as it is not there. */
-/* What a string has become is called after the code around it, whatever it is called itself. */
+/* The code of an eval string is named after the enclosing code, even if it has a label. */
 START_TEST(code_of_a_string)
 {
 	uint64_t *within, *first, *second;
@@ -559,15 +548,15 @@ START_TEST(code_of_a_string)
 	ck_assert_uint_eq(walk(), 4);
 	check(0, "block in sell", "(eval)", 10);
 	check(1, "block in sell", "(eval)", 10);
-	/* One that leads to nothing says what it has. */
+	/* If the link is invalid, its own label is used. */
 	((uint64_t *)(uintptr_t)first[2])[20] = 8;
 	ck_assert_uint_eq(walk(), 4);
 	check(1, "<compiled>", "(eval)", 10);
-	/* Nor is there an end. */
+	/* Without an end. */
 	((uint64_t *)(uintptr_t)first[2])[20] = (uintptr_t)second;
 	ck_assert_uint_eq(walk(), 4);
 	check(1, "<compiled>", "(eval)", 10);
-	/* Others before 3.4 say it themselves. */
+	/* In other versions before 3.4 its own label is used. */
 	make(0x0303);
 	push(TOP | LAST | LOCAL, code(6, "sell", "sell", "(eval)"), NULL, NULL, 1);
 	ck_assert_uint_eq(walk(), 2);
@@ -587,7 +576,7 @@ START_TEST(found_late)
 	names = object(RUBY_ARRAY, 5);
 	values = object(0, 1024);
 	all[0] = (uintptr_t)names;
-	all[1] = (uintptr_t)object(RUBY_ARRAY, 5); /* has none yet */
+	all[1] = (uintptr_t)object(RUBY_ARRAY, 5); /* empty so far */
 	arrays[2] = 2;
 	arrays[4] = (uintptr_t)all;
 	names[2] = 1024;
@@ -619,21 +608,21 @@ START_TEST(torn)
 	ck_assert_uint_eq(walk(), 6);
 	ck_assert_uint_eq(w->frames[0], RUNTIME_ANCHOR);
 	check(1, "Array#each", "", 0);
-	/* A place that is in other code. */
+	/* An address in other code. */
 	make(0x0303);
 	program();
 	w->frame[0] = 0x500000 + (WORDS + 1) * 8;
 	ck_assert_uint_eq(walk(), 6);
 	w->frame[0] = 0x4ffff8;
 	ck_assert_uint_eq(walk(), 6);
-	/* No environment: nobody knows what is behind it. */
+	/* Without an environment, the method is unknown. */
 	w->frame[4] = 16;
 	ck_assert_uint_eq(walk(), 0);
 	ck_assert(w->cut);
 }
 END_TEST
 
-/* A context and its thread lead to each other. */
+/* A context and its thread refer to each other. */
 START_TEST(no_context)
 {
 	for (int i = 0; i < VERSIONS; i++) {
@@ -642,10 +631,6 @@ START_TEST(no_context)
 		w->thread[w->ruby.layout.thread_context / 8] += 8;
 		ck_assert_uint_eq(walk(), 0);
 	}
-	make(0x0207);
-	program();
-	w->thread[w->ruby.layout.thread_id / 8]++;
-	ck_assert_uint_eq(walk(), 0);
 	make(0x0303);
 	program();
 	own_context = 0;
@@ -667,7 +652,7 @@ START_TEST(names_are_text)
 END_TEST
 
 #if defined(__x86_64__)
-/* ---- Where calls of the evaluator stand ---- */
+/* ---- Stack positions of evaluator calls ---- */
 
 enum { BUILTIN, LIBRARY, STIRRED };
 
@@ -713,12 +698,12 @@ START_TEST(places)
 	ck_assert(ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 50), &place));
 	ck_assert_uint_eq(place.sp, (uintptr_t)(w->stack + 96));
 	ck_assert_uint_eq(place.fp, (uintptr_t)(w->stack + 140));
-	/* What is to come is looked up as what was called from is. */
+	/* The next instruction is looked up like a return address. */
 	ck_assert_uint_eq(place.pc, EVALUATOR + 8 + (_i == BUILTIN));
 	ck_assert_uint_eq(place.base, _i == BUILTIN ? 0 : 0xba5e);
 	ck_assert(ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 150), &place));
 	ck_assert_uint_eq(place.sp, (uintptr_t)(w->stack + 296));
-	/* None is further out; that one is not there yet; it would lead back. */
+	/* No outer tag; a tag not reached yet; a loop. */
 	ck_assert(!ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 350), &place));
 	ck_assert(!ruby_place(&w->ruby, &w->work, (uintptr_t)(w->stack + 97), &place));
 	tag(_i, 200, 0x10, w->stack + 300);
@@ -731,13 +716,13 @@ START_TEST(places)
 END_TEST
 #endif
 
-/* ---- Among native frames ---- */
+/* ---- Merge with native frames ---- */
 
 static size_t merged(const uintptr_t *list, size_t native, const uintptr_t *frames, size_t count,
 		     bool cut)
 {
 	uintptr_t pcs[16];
-	struct native_frames stack = { .pcs = pcs, .count = native, .exact = true };
+	struct native_frames stack = { .pcs = pcs, .count = native, .is_exact = true };
 	bool truncated = false;
 
 	memcpy(pcs, list, native * sizeof(*pcs));
@@ -767,7 +752,7 @@ START_TEST(in_place)
 }
 END_TEST
 
-/* A call that has no row yet, or no longer: the outermost belong together. */
+/* A call without a row, before or after it: the outermost belong together. */
 START_TEST(call_before_row)
 {
 	merged(COUNTED(LIST(OTHER + 2, EVALUATOR + 4, OTHER + 3, EVALUATOR + 4, OTHER, CORE + 8,
@@ -787,7 +772,7 @@ START_TEST(row_before_call)
 }
 END_TEST
 
-/* Where native frames lead nowhere the innermost belong together, and the others follow. */
+/* If the native walk was lost, the innermost belong together, and the others follow. */
 START_TEST(native_lost)
 {
 	merged(COUNTED(LIST(CORE + 4, EVALUATOR + 4, OTHER, STACK_CALLERS_UNKNOWN)), COUNTED(ROWS),
@@ -800,7 +785,7 @@ START_TEST(native_lost)
 }
 END_TEST
 
-/* There were more frames than there is room for. */
+/* More frames than there was space for. */
 START_TEST(cut_short)
 {
 	merged(COUNTED(LIST(CORE + 4, EVALUATOR + 4, OTHER, EVALUATOR + 4, OTHER + 1, EVALUATOR + 4,
@@ -810,7 +795,7 @@ START_TEST(cut_short)
 }
 END_TEST
 
-/* Functions of C that no evaluator runs. */
+/* C functions that no evaluator runs. */
 START_TEST(rest)
 {
 	merged(COUNTED(LIST(EVALUATOR + 4, OTHER)), COUNTED(LIST(0x10, A, 0x20)), false);

@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "test/fixtures/a_report.h"
+#include "test/fixtures/log_file.h"
 #include "test/fixtures/suite.h"
 #include "upload/s3/s3.h"
 
@@ -24,7 +25,8 @@ struct step {
 	int err;
 	const char *body;
 	const char *region, *location;
-	bool same; /* what lies there is what was put last */
+	bool unanswered; /* as struct http_response has it */
+	bool same;       /* what lies there is what was put last */
 	bool other;
 };
 
@@ -82,6 +84,7 @@ static int play(struct http *http, const struct http_request *request,
 	look_at(request, url);
 	at++;
 	response->status = step->status;
+	response->unanswered = step->unanswered;
 	snprintf(response->region, sizeof(response->region), "%s",
 		 step->region ? step->region : "");
 	snprintf(response->location, sizeof(response->location), "%s",
@@ -209,6 +212,11 @@ START_TEST(a_name_that_one_may_not_look_at)
 	static const struct step after_doubt[] = {
 		PUT_GONE, { HEAD, .status = 403 }, { PUT, TAKEN }, { HEAD, .status = 403 }, { 0 },
 	};
+	static const struct step sent_twice[] = {
+		{ PUT, TAKEN, .unanswered = true },
+		{ HEAD, .status = 403 },
+		{ 0 },
+	};
 	static const struct step without[] = {
 		{ PUT, TAKEN },
 		{ HEAD, .status = 403 },
@@ -220,10 +228,154 @@ START_TEST(a_name_that_one_may_not_look_at)
 	expect(-ETIMEDOUT);
 	expect(0);
 	expect_end();
+	play_script(sent_twice);
+	expect(0);
+	expect_end();
 	play_script(without);
 	expect(0);
 	expect_end();
 	ck_assert_str_ne(names[0], names[2]);
+}
+END_TEST
+
+/* A gateway that answers HEAD with a failure keeps no report from a store that takes it. */
+static const long head_failures[] = { 500, 501, 502, 503, 405 };
+
+START_TEST(a_store_that_has_no_head)
+{
+	const struct step steps[] = {
+		/* It was not there, or it was. */
+		PUT_GONE,
+		{ HEAD, .status = head_failures[_i] },
+		{ PUT, .status = 200 },
+		PUT_GONE,
+		{ HEAD, .status = head_failures[_i] },
+		{ PUT, TAKEN },
+		{ HEAD, .status = head_failures[_i] },
+		/* An earlier process's. */
+		{ HEAD, .status = head_failures[_i] },
+		{ PUT, .status = 200 },
+		{ 0 },
+	};
+
+	play_script(steps);
+	for (int i = 0; i < 2; i++) {
+		expect(-ETIMEDOUT);
+		expect(0);
+	}
+	expect_of(999999999000, "{}", 0);
+	expect_end();
+	ck_assert_int_eq(log_file_count(log_path, "answers HEAD with"), head_failures[_i] >= 500);
+}
+END_TEST
+
+/* Several reports may be in doubt at one time. */
+START_TEST(a_doubt_is_remembered_with_its_report)
+{
+	static const struct step steps[] = {
+		PUT_GONE,
+		PUT_GONE,
+		{ HEAD, .status = 404 },
+		{ PUT, .status = 200 },
+		{ HEAD, .status = 404 },
+		{ PUT, .status = 200 },
+		{ 0 },
+	};
+	struct report_begun begun[2] = { { .doubt = DOUBT_NONE } };
+	struct report reports[2];
+
+	play_script(steps);
+	for (int i = 0; i < 4; i++) {
+		reports[i % 2] = a_report(1500000000999);
+		reports[i % 2].unique = (uint32_t)i % 2;
+		reports[i % 2].begun = &begun[i % 2];
+		ck_assert_int_eq(reporter->deliver(reporter, &reports[i % 2]),
+				 i < 2 ? -ETIMEDOUT : 0);
+	}
+	expect_end();
+}
+END_TEST
+
+/* The store has it, but an answer that does not come from the store says that it was not taken; and HEAD is refused. */
+START_TEST(one_name_where_a_gateway_hides_the_store)
+{
+	static const struct step steps[] = {
+		/* Without the store's error code. */
+		{ PUT, .url = "-0badcafe.zip", .status = 503 },
+		{ HEAD, .status = 403 },
+		{ PUT, .url = "-0badcafe.zip", TAKEN },
+		{ HEAD, .status = 503 },
+		/* Sent twice by itself. The store has the first, and refuses the second. */
+		{ PUT, .status = 503, .body = "<Code>SlowDown</Code>", .unanswered = true },
+		{ HEAD, .status = 405 },
+		{ PUT, .url = "-0badcafe.zip", TAKEN },
+		{ HEAD, .status = 501 },
+		/* No answer to the question whose name it is. */
+		{ PUT, TAKEN, .unanswered = true },
+		{ HEAD, .err = -ETIMEDOUT },
+		{ HEAD, .status = 403 },
+		{ PUT, .url = "-0badcafe.zip", TAKEN },
+		{ HEAD, .status = 403 },
+		{ 0 },
+	};
+
+	play_script(steps);
+	expect(-EAGAIN);
+	expect(0);
+	expect(-EAGAIN);
+	expect(0);
+	expect(-ETIMEDOUT);
+	expect(0);
+	expect_end();
+}
+END_TEST
+
+/* A store that is busy knows that it has not taken it: it is not asked. */
+START_TEST(a_busy_store_is_not_asked)
+{
+	static const struct step steps[] = {
+		{ PUT, .status = 503, .body = "<Code>SlowDown</Code>" },
+		{ PUT, .status = 200 },
+		{ 0 },
+	};
+
+	play_script(steps);
+	expect(-EAGAIN);
+	expect(0);
+	expect_end();
+}
+END_TEST
+
+/* Out of a spool, while this process runs: the other one was killed when the store had it. */
+START_TEST(one_name_for_what_a_killed_process_has_sent)
+{
+	static const struct step steps[] = {
+		{ PUT, .url = "-0badcafe.zip", TAKEN },
+		{ HEAD, .status = 403 },
+		{ 0 },
+	};
+
+	play_script(steps);
+	expect_of(1000000001000, "{}", 0);
+	expect_end();
+}
+END_TEST
+
+/* The log says once that HEAD fails, although other answers to it say nothing of the object either. */
+START_TEST(refused_heads_are_said_once)
+{
+	static const long statuses[] = { 503, 403, 501, 405, 503 };
+	struct step steps[12] = { PUT_GONE };
+
+	for (int i = 0; i < 5; i++) {
+		steps[2 * i + 1] = (struct step){ HEAD, .status = statuses[i] };
+		steps[2 * i + 2] = (struct step)PUT_GONE;
+	}
+	play_script(steps);
+	for (int i = 0; i < 6; i++)
+		expect(-ETIMEDOUT);
+	expect_end();
+	ck_assert_int_eq(log_file_count(log_path, "answers HEAD with"), 1);
 }
 END_TEST
 
@@ -240,7 +392,7 @@ START_TEST(names_are_not_tried_for_ever)
 	play_script(steps);
 	expect(-EACCES);
 	expect_end();
-	ck_assert(is_logged("of every name that it is taken"));
+	ck_assert(is_logged("reports that each tried key exists"));
 }
 END_TEST
 
@@ -262,7 +414,9 @@ START_TEST(asks_before_it_sends_again)
 	static const struct step is_still_away[] = {
 		PUT_GONE,
 		{ HEAD, .err = -ETIMEDOUT },
+		/* Perhaps HEAD alone is without an answer. */
 		{ HEAD, .err = -ETIMEDOUT },
+		PUT_GONE,
 		{ HEAD, .status = 200, .same = true },
 		{ 0 },
 	};
@@ -501,7 +655,7 @@ static const struct {
 	long status;
 	int err;
 } refusals[] = {
-	{ "<Code>KeyTooLongError</Code>", "the report's name is too long", 400, -EBADMSG },
+	{ "<Code>KeyTooLongError</Code>", "the report's key is too long", 400, -EBADMSG },
 	{ "<Code>EntityTooLarge</Code>", "the report is too large", 400, -EBADMSG },
 	{ "<Code>NoSuchBucket</Code>", "see ASPROF_AGENT_S3_BUCKET", 404, -EACCES },
 	{ "<Code>AccessDenied</Code>", "s3:PutObject", 403, -EACCES },
@@ -526,8 +680,8 @@ static const struct {
 	size_t prefix, group;
 	const char *words;
 } long_names[] = {
-	{ 1000, 10, "shorten ASPROF_AGENT_S3_PREFIX, which has 1000" },
-	{ 10, 1000, "shorten ASPROF_AGENT_PROFILING_GROUP, which has 1000" },
+	{ 1000, 10, "shorten ASPROF_AGENT_S3_PREFIX (1000 bytes)" },
+	{ 10, 1000, "shorten ASPROF_AGENT_PROFILING_GROUP (1000 bytes)" },
 };
 
 /* Nobody need be asked. */
@@ -556,6 +710,13 @@ int main(void)
 	tcase_add_test(tcase, another_name_where_it_is_taken);
 	tcase_add_test(tcase, its_own_name_is_not_taken);
 	tcase_add_test(tcase, a_name_that_one_may_not_look_at);
+	tcase_add_loop_test(tcase, a_store_that_has_no_head, 0,
+			    sizeof(head_failures) / sizeof(head_failures[0]));
+	tcase_add_test(tcase, a_doubt_is_remembered_with_its_report);
+	tcase_add_test(tcase, one_name_where_a_gateway_hides_the_store);
+	tcase_add_test(tcase, a_busy_store_is_not_asked);
+	tcase_add_test(tcase, one_name_for_what_a_killed_process_has_sent);
+	tcase_add_test(tcase, refused_heads_are_said_once);
 	tcase_add_test(tcase, names_are_not_tried_for_ever);
 	tcase_add_test(tcase, asks_before_it_sends_again);
 	tcase_add_test(tcase, asks_first_for_an_earlier_process);

@@ -2,7 +2,6 @@
  * a thread and without a clock. */
 #include "core/agent/session.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "core/fd.h"
 #include "core/log.h"
+#include "test/fixtures/jfr_chunk.h"
 #include "test/fixtures/suite.h"
 
 #define CHUNK   100
@@ -21,7 +21,8 @@
 
 /* How it behaves, and what it was told: a letter for each command, and 'r' for a report. */
 static struct {
-	bool cannot_dump, grows, refuses_start, writes_rubbish, ends, breaks, memory_refuses;
+	bool cannot_dump, grows, refuses_start, writes_rubbish, is_cut_off, ends, breaks,
+		memory_refuses;
 	char told[64];
 	int fd, mem_fd;
 } engine;
@@ -39,23 +40,19 @@ static void note(char letter)
 
 static void write_chunk(int fd)
 {
-	uint64_t size = htobe64(CHUNK), pools = htobe64(68);
-	uint8_t chunk[CHUNK] = "FLR";
+	uint8_t chunk[CHUNK] = { 0 };
 
+	jfr_chunk_fill(chunk, CHUNK);
 	if (engine.writes_rubbish)
-		chunk[0] = 'x';
-	memcpy(chunk + 8, &size, 8);
-	memcpy(chunk + 16, &pools, 8);
+		memset(chunk, 'x', sizeof(chunk));
+	if (engine.is_cut_off)
+		chunk[JFR_CHUNK_CONSTANTS] = CHUNK;
 	ck_assert_int_eq(fd_write(fd, chunk, sizeof(chunk), -1), 0);
 }
 
-static int open_file(const char *command)
+static int open_file(const struct engine_start *start)
 {
-	const char *path = strstr(command, "file=") + strlen("file=");
-	char copy[64];
-
-	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(path, ","), path);
-	return open(copy, O_RDWR | O_APPEND | O_CLOEXEC);
+	return open(start->file, O_RDWR | O_APPEND | O_CLOEXEC);
 }
 
 static void close_file(int *fd)
@@ -64,53 +61,71 @@ static void close_file(int *fd)
 	*fd = -1;
 }
 
-static asprof_error_t execute(const char *command, asprof_writer_t output)
+static int start(const struct engine_start *wanted)
 {
-	(void)output;
-	if (!strncmp(command, "start,", 6)) {
-		note('S');
-		if (engine.refuses_start)
-			return "no";
-		engine.fd = open_file(command);
-		ck_assert_int_ge(engine.fd, 0);
-		return NULL;
-	}
-	note(!strcmp(command, "stop") ? 'X' : 'D');
+	note('S');
+	if (engine.refuses_start)
+		return -EIO;
+	engine.fd = open_file(wanted);
+	ck_assert_int_ge(engine.fd, 0);
+	return 0;
+}
+
+static int finish(char letter)
+{
+	note(letter);
 	if (engine.breaks)
-		return "broken";
+		return -EIO;
 	if (engine.ends && engine.fd >= 0) {
 		write_chunk(engine.fd);
 		close_file(&engine.fd);
 	}
-	if (engine.fd < 0)
-		return "it does not run";
-	if (!strcmp(command, "stop")) {
-		write_chunk(engine.fd);
-		close_file(&engine.fd);
-	} else if (!engine.cannot_dump) {
-		write_chunk(engine.fd);
-	}
-	return NULL;
+	return engine.fd < 0 ? -EIO : 0;
 }
 
-static asprof_error_t start_memory(const char *command, asprof_writer_t output)
+static int rotate(void)
 {
-	(void)output;
-	if (!strncmp(command, "start,", 6)) {
-		note('s');
-		ck_assert_ptr_nonnull(strstr(command, "nativemem"));
-		if (engine.memory_refuses)
-			return "no";
-		engine.mem_fd = open_file(command);
-		ck_assert_int_ge(engine.mem_fd, 0);
-		return NULL;
+	int err = finish('D');
+
+	if (!err && !engine.cannot_dump)
+		write_chunk(engine.fd);
+	return err;
+}
+
+static int stop(void)
+{
+	int err = finish('X');
+
+	if (!err) {
+		write_chunk(engine.fd);
+		close_file(&engine.fd);
 	}
-	note(!strcmp(command, "stop") ? 'x' : 'd');
-	if (!strcmp(command, "stop"))
-		close_file(&engine.mem_fd);
-	else
-		write_chunk(engine.mem_fd);
-	return NULL;
+	return err;
+}
+
+static int start_memory(const struct engine_start *wanted)
+{
+	note('s');
+	ck_assert_uint_ne(wanted->mem_bytes, ENGINE_OFF);
+	if (engine.memory_refuses)
+		return -EIO;
+	engine.mem_fd = open_file(wanted);
+	ck_assert_int_ge(engine.mem_fd, 0);
+	return 0;
+}
+
+static int rotate_memory(void)
+{
+	note('d');
+	write_chunk(engine.mem_fd);
+	return 0;
+}
+
+static int stop_memory(void)
+{
+	note('x');
+	close_file(&engine.mem_fd);
+	return 0;
 }
 
 static bool counts(const struct engine *self, struct engine_counts *out)
@@ -124,11 +139,6 @@ static void version(const struct engine *self, char *text, size_t size)
 {
 	(void)self;
 	snprintf(text, size, "1");
-}
-
-static const char *error_str(asprof_error_t err)
-{
-	return err;
 }
 
 static int deliver(struct reporter *reporter, const struct report *report)
@@ -149,13 +159,14 @@ static void close_reporter(struct reporter *reporter)
 }
 
 static const struct engine all = { .name = "all",
-				   .execute = execute,
+				   .start = start,
+				   .rotate = rotate,
+				   .stop = stop,
 				   .counts = counts,
-				   .version = version,
-				   .error_str = error_str };
-static const struct engine memory = { .name = "memory",
-				      .execute = start_memory,
-				      .error_str = error_str };
+				   .version = version };
+static const struct engine memory = {
+	.name = "memory", .start = start_memory, .rotate = rotate_memory, .stop = stop_memory
+};
 static struct reporter reporter = { .name = "test", .deliver = deliver, .close = close_reporter };
 static struct config config;
 
@@ -243,13 +254,11 @@ START_TEST(memory_that_is_off_by_now_is_not_begun_again)
 {
 	struct session session = new_session(true);
 	int lines = memfd_create("lines", 0);
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", lines);
 	ck_assert_int_eq(session_start(&session), 0);
 	config.native_mem_bytes = OPTION_OFF;
 	session_pause(&session);
-	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	log_open_fd(LOG_ERROR, lines);
 	ck_assert_int_eq(session_resume(&session), 0);
 	session_end(&session, 0);
 	session_close(&session);
@@ -268,7 +277,7 @@ static int create_running_file(const struct running_files *files, const char *en
 	return openat(files->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-static uint64_t running_interval_ns; /* as the note of what is kept has it */
+static uint64_t running_interval_ns; /* of the note */
 
 static int keep(struct reporter *unused, const struct report *whom, struct running_files *files,
 		struct buf *note_of)
@@ -278,7 +287,7 @@ static int keep(struct reporter *unused, const struct report *whom, struct runni
 	running_interval_ns = whom->sampling.interval_ns;
 	files->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(files->name, sizeof(files->name), ".kept");
-	files->journal = create_running_file(files, RUNNING_NOTE);
+	files->note = create_running_file(files, RUNNING_NOTE);
 	files->chunks = create_running_file(files, RUNNING_CHUNKS);
 	files->memory = create_running_file(files, RUNNING_MEMORY);
 	return files->memory < 0 ? -EIO : 0;
@@ -308,26 +317,29 @@ static struct running_head read_head(void)
 
 /* An engine that has threads of its own finishes a chunk every now and then, and what is finished is in the
  * spool, as is what another samples of memory. */
-START_TEST(what_is_finished_is_kept)
+START_TEST(finished_chunks_are_in_the_spool)
 {
 	struct session session = new_session(true);
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
-	reporter.keep = keep;
+	reporter.create_running_files = keep;
 	config.spool_dir = dir;
 	ck_assert_int_eq(session_start(&session), 0);
 	ck_assert_uint_eq(session_service(&session, 1), session.chunk_due_ns);
 	ck_assert_str_eq(engine.told, "Ss");
 	for (off_t i = 1; i <= 3; i++) {
-		session_service(&session, session.chunk_due_ns);
+		uint64_t now_ns = session.chunk_due_ns;
+
+		ck_assert_uint_eq(session_service(&session, now_ns), now_ns + 1000000000);
 		ck_assert_int_eq(size_of(RUNNING_CHUNKS), i * CHUNK);
+		ck_assert_int_eq(size_of(RUNNING_MEMORY), i * CHUNK);
 	}
-	ck_assert_str_eq(engine.told, "SsDDD");
+	ck_assert_str_eq(engine.told, "SsDdDdDd");
 	chunks = 4;
 	ck_assert_int_eq(session_report(&session), 0);
 	ck_assert_uint_eq(read_head().cut, 4 * CHUNK);
-	ck_assert_uint_eq(read_head().memory_cut, CHUNK);
-	ck_assert_int_eq(size_of(RUNNING_MEMORY), CHUNK);
+	ck_assert_uint_eq(read_head().memory_cut, 4 * CHUNK);
+	ck_assert_int_eq(size_of(RUNNING_MEMORY), 4 * CHUNK);
 	/* What memory's sampler knows outlives a restart of the other, and so do its files. */
 	ck_assert_int_eq(session_restart(&session), 0);
 	ck_assert_uint_eq(read_head().cut, 5 * CHUNK);
@@ -336,72 +348,65 @@ START_TEST(what_is_finished_is_kept)
 	chunks = 2;
 	session_end(&session, 0);
 	session_close(&session);
-	ck_assert_str_eq(engine.told, "SsDDDDdrXdrSDXdrxc");
+	ck_assert_str_eq(engine.told, "SsDdDdDdDdrXdrSDdXdrxc");
 	ck_assert_int_eq(size_of(RUNNING_NOTE), -1);
 	ck_assert_int_eq(rmdir(dir), 0);
 }
 END_TEST
 
-static uint64_t took_ns;
+static int end_result;
 
-static uint64_t end_chunk(void)
+static int end_chunk(void)
 {
-	return took_ns;
+	note('e');
+	if (!end_result)
+		write_chunk(engine.fd);
+	return end_result;
 }
 
-/* How long it is to the next chunk, by how much the next takes. */
-static uint64_t file_feed_next_chunk(struct session *session, uint64_t takes_ns)
+/* An engine that has a call for it is not asked to dump. After an error it is not asked until the next start. */
+START_TEST(an_engine_ends_its_chunks_in_its_own_way)
 {
-	uint64_t now_ns = session->chunk_due_ns;
+	struct engine served = all;
+	struct session session = new_session(false);
 
-	took_ns = takes_ns;
-	return session_service(session, now_ns) - now_ns;
-}
-
-/* Of a processor's time they take half a percent, unless that were seconds; and one alone that takes long changes nothing. */
-START_TEST(chunks_are_as_frequent_as_they_are_cheap)
-{
-	struct engine timed = all;
-	struct session session = new_session(_i == 0);
-
-	timed.took_ns = end_chunk;
-	session.with.engine = &timed;
+	served.end_chunk = end_chunk;
+	end_result = 0;
+	session.with.engine = &served;
 	ck_assert_ptr_nonnull(mkdtemp(dir));
-	reporter.keep = keep;
+	reporter.create_running_files = keep;
 	config.spool_dir = dir;
 	ck_assert_int_eq(session_start(&session), 0);
-	/* An engine that samples memory, too, would miss of that. */
-	ck_assert_uint_eq(file_feed_next_chunk(&session, 50000000),
-			  _i == 0 ? 75000000 : 1000000000);
-	ck_assert_uint_eq(file_feed_next_chunk(&session, 0), _i == 0 ? 75000000 : 1000000000);
-	file_feed_next_chunk(&session, 10000000);
-	ck_assert_uint_ge(file_feed_next_chunk(&session, 10000000), 2000000000);
-	file_feed_next_chunk(&session, 20000000);
-	ck_assert_uint_eq(file_feed_next_chunk(&session, 20000000), 3000000000);
-	chunks = 7;
+	session_service(&session, session.chunk_due_ns);
+	session_service(&session, session.chunk_due_ns);
+	end_result = -ENOSPC;
+	ck_assert_uint_eq(session_service(&session, session.chunk_due_ns), UINT64_MAX);
+	ck_assert_uint_eq(session_service(&session, UINT64_MAX - 1), UINT64_MAX);
+	chunks = 3;
 	session_end(&session, 0);
 	session_close(&session);
+	ck_assert_str_eq(engine.told, "SeeeXrc");
 	ck_assert_int_eq(rmdir(dir), 0);
 }
 END_TEST
 
 /* Whoever recovers it has to know how it was made. */
-START_TEST(what_is_kept_is_begun_anew_with_other_intervals)
+START_TEST(running_files_are_created_again_with_other_intervals)
 {
-	static struct live_call call = { .question = LIVE_OPTIONS,
+	static struct live_call call = { .request = LIVE_OPTIONS,
 					 .options = { { "CPU_INTERVAL", "7ms" } },
 					 .option_count = 1 };
 	struct session session = new_session(true);
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
-	reporter.keep = keep;
+	reporter.create_running_files = keep;
 	config.spool_dir = dir;
 	ck_assert_int_eq(session_start(&session), 0);
 	ck_assert_uint_eq(running_interval_ns, 10000000);
 	ck_assert_int_eq(session_answer(&session, &call), 0);
 	ck_assert_int_eq(call.err, 0);
 	ck_assert_uint_eq(running_interval_ns, 7000000);
-	ck_assert_uint_ne(read_head().memory_cut, KEPT_NO_MEMORY);
+	ck_assert_int_eq(size_of(RUNNING_MEMORY), 0);
 	session_end(&session, 0);
 	session_close(&session);
 	ck_assert_str_eq(engine.told, "SsDdrxXrSsXdrxc");
@@ -446,6 +451,22 @@ START_TEST(rubbish_is_no_report)
 }
 END_TEST
 
+START_TEST(drops_damaged_chunks)
+{
+	struct session session = new_session(false);
+
+	ck_assert_int_eq(session_start(&session), 0);
+	engine.is_cut_off = true;
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_uint_eq(session.dropped_chunks, 2);
+	engine.is_cut_off = false;
+	ck_assert_int_eq(session_report(&session), 0);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SDXSDrc");
+	close_file(&engine.fd);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
@@ -458,11 +479,12 @@ int main(void)
 	tcase_add_test(tests, memory_is_a_part_of_each_report);
 	tcase_add_test(tests, memory_is_done_without);
 	tcase_add_test(tests, memory_that_is_off_by_now_is_not_begun_again);
-	tcase_add_test(tests, what_is_finished_is_kept);
-	tcase_add_loop_test(tests, chunks_are_as_frequent_as_they_are_cheap, 0, 2);
-	tcase_add_test(tests, what_is_kept_is_begun_anew_with_other_intervals);
+	tcase_add_test(tests, finished_chunks_are_in_the_spool);
+	tcase_add_test(tests, an_engine_ends_its_chunks_in_its_own_way);
+	tcase_add_test(tests, running_files_are_created_again_with_other_intervals);
 	tcase_add_test(tests, one_that_does_not_start_is_told);
 	tcase_add_test(tests, one_that_breaks_is_told);
 	tcase_add_test(tests, rubbish_is_no_report);
+	tcase_add_test(tests, drops_damaged_chunks);
 	return suite_run(tests);
 }

@@ -104,7 +104,8 @@ static void check(struct settings_tracker *tracker, size_t length, const int64_t
 	size_t i = 0;
 
 	settings_tracker_start(tracker, data, length);
-	for (uint64_t at = 0; !jfr_header(&header, data, length, at, &error); at += header.size) {
+	for (uint64_t at = 0; !jfr_header_read(&header, data, length, at, &error);
+	     at += header.size) {
 		const struct settings *s = settings_tracker_get(tracker, data, length, at);
 
 		ck_assert_msg(s->cpu_interval_ns == intervals[i], "chunk %zu: %lld", i,

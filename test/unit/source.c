@@ -65,7 +65,7 @@ START_TEST(cut_off)
 	ck_assert(WIFEXITED(status));
 	ck_assert_int_eq(WEXITSTATUS(status), 1);
 	ck_assert_int_gt(read(ends[0], text, sizeof(text) - 1), 0);
-	ck_assert_str_eq(text, "asprof-agent: a file was cut off while it was read\n");
+	ck_assert_str_eq(text, "asprof-agent: a file was truncated while it was read\n");
 	close(ends[0]);
 }
 END_TEST

@@ -1,9 +1,10 @@
-/* The start string, for each way of setting the options that go into it, and what it has an engine sample by. */
-#include "core/agent/engine_start.h"
+/* The start string, for each way of setting the options that go into it. */
+#include "asyncprof/start_string.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/agent/engine_start.h"
 #include "test/fixtures/suite.h"
 
 #define VARIABLES 8
@@ -80,12 +81,6 @@ static const struct {
 	  "/r",
 	  true,
 	  "start,jfr,cstack=dwarf,file=/r,nativemem=512k" },
-	{ { "ASPROF_AGENT_CPU_INTERVAL=off", "ASPROF_AGENT_WALL_INTERVAL=off",
-	    "ASPROF_AGENT_NATIVE_MEM=512k" },
-	  "/r",
-	  false,
-	  NULL },
-	{ { "ASPROF_AGENT_CPU_INTERVAL=off", "ASPROF_AGENT_WALL_INTERVAL=off" }, "/r", true, NULL },
 	{ { "ASPROF_AGENT_CSTACK=fp", "ASPROF_AGENT_ENGINE_OPTIONS=memlimit=64m,nofree",
 	    "ASPROF_AGENT_NATIVE_MEM=1g" },
 	  "/r",
@@ -102,12 +97,15 @@ START_TEST(start_string_is_as_documented)
 {
 	struct buf out = BUF_INIT(4096);
 	char problem[OPTION_PROBLEM_MAX];
+	struct engine_start start;
 	struct config config;
 	int err;
 
 	err = config_read(&config, (char *const *)cases[_i].set, problem);
 	ck_assert_msg(!err, "%s", problem);
-	err = start_string(&out, &config, cases[_i].path, cases[_i].mem);
+	start = engine_start_of(&config, cases[_i].mem);
+	start.file = cases[_i].path;
+	err = start_string_write(&out, &start);
 	if (cases[_i].expected) {
 		ck_assert_int_eq(err, 0);
 		ck_assert_str_eq(buf_string(&out), cases[_i].expected);
@@ -119,59 +117,18 @@ START_TEST(start_string_is_as_documented)
 }
 END_TEST
 
-static const struct {
-	const char *set[VARIABLES];
-	bool mem;
-	struct sampling expected;
-} samplings[] = {
-	{ { NULL }, true, { 100000000, 1000000000, 0 } },
-	{ { "ASPROF_AGENT_CPU_INTERVAL=250us", "ASPROF_AGENT_NATIVE_MEM=512k" },
-	  true,
-	  { 250000, 1000000000, 512 << 10 } },
-	{ { "ASPROF_AGENT_NATIVE_MEM=512k" }, false, { 100000000, 1000000000, 0 } },
-	{ { "ASPROF_AGENT_WALL_INTERVAL=off" }, true, { 100000000, 0, 0 } },
-	{ { "ASPROF_AGENT_CPU_INTERVAL=off" }, true, { 1000000000, 0, 0 } },
-	{ { "ASPROF_AGENT_ENGINE_OPTIONS=interval=5ms,wall=20MS,nativemem=1M" },
-	  true,
-	  { 5000000, 20000000, 1 << 20 } },
-	{ { "ASPROF_AGENT_ENGINE_OPTIONS=lock,interval=7us,wall=3,nativemem=0x10k,interval=2s" },
-	  true,
-	  { 2000000000, 3, 16 << 10 } },
-	{ { "ASPROF_AGENT_ENGINE_OPTIONS=event=cache-misses,interval=2k,xinterval=9" },
-	  true,
-	  { 2048, 1000000000, 0 } },
-	{ { "ASPROF_AGENT_ENGINE_OPTIONS=interval=-1,wall=1x,nativemem=99999999999999999999" },
-	  true,
-	  { 0, 0, 0 } },
-};
-
-START_TEST(sampling_is_what_the_command_asks_for)
-{
-	const struct sampling *expected = &samplings[_i].expected;
-	char problem[OPTION_PROBLEM_MAX];
-	struct sampling sampling;
-	struct config config;
-	int err;
-
-	err = config_read(&config, (char *const *)samplings[_i].set, problem);
-	ck_assert_msg(!err, "%s", problem);
-	sampling = builtin_start_sampling(&config, samplings[_i].mem);
-	ck_assert_uint_eq(sampling.interval_ns, expected->interval_ns);
-	ck_assert_uint_eq(sampling.wall_ns, expected->wall_ns);
-	ck_assert_uint_eq(sampling.mem_bytes, expected->mem_bytes);
-	config_free(&config);
-}
-END_TEST
-
 START_TEST(a_full_buffer_is_an_error)
 {
 	struct buf out = BUF_INIT(24);
 	char *const environment[] = { NULL };
 	char problem[OPTION_PROBLEM_MAX];
+	struct engine_start start;
 	struct config config;
 
 	ck_assert_int_eq(config_read(&config, environment, problem), 0);
-	ck_assert_int_eq(start_string(&out, &config, "/r", true), -EFBIG);
+	start = engine_start_of(&config, true);
+	start.file = "/r";
+	ck_assert_int_eq(start_string_write(&out, &start), -EFBIG);
 	buf_free(&out);
 	config_free(&config);
 }
@@ -182,8 +139,6 @@ int main(void)
 	TCase *tcase = tcase_create("start_string");
 
 	tcase_add_loop_test(tcase, start_string_is_as_documented, 0, CASES);
-	tcase_add_loop_test(tcase, sampling_is_what_the_command_asks_for, 0,
-			    sizeof(samplings) / sizeof(*samplings));
 	tcase_add_test(tcase, a_full_buffer_is_an_error);
 	return suite_run(tcase);
 }

@@ -53,11 +53,11 @@ static long pages_in_use(void)
 
 START_TEST(what_is_taken_is_what_was_put)
 {
-	struct held held;
+	struct stored_report held;
 	char text[6] = "";
 
 	put(1000, A | B);
-	ck_assert_int_eq(store->take(store, B, &held), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), 0);
 	ck_assert_uint_eq(held.pending, A | B);
 	ck_assert_uint_eq(held.report.end_ms, 1000);
 	ck_assert_str_eq(held.report.executable, "prog");
@@ -66,8 +66,8 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_int_eq(fd_read(held.report.parts[0].fd, text, 5, held.report.parts[0].offset), 0);
 	ck_assert_str_eq(text, "23478");
 	store->settle(store, &held, B);
-	ck_assert_int_eq(store->take(store, B, &held), -ENOENT);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_uint_eq(store->losses.spooled_bytes, 5);
 	store->settle(store, &held, A);
 	ck_assert_uint_eq(store->losses.spooled_bytes, 0);
@@ -77,13 +77,13 @@ END_TEST
 
 START_TEST(the_oldest_makes_room)
 {
-	struct held held;
+	struct stored_report held;
 
 	for (uint64_t i = 1; i <= 3; i++)
 		put(i * 1000, A);
-	ck_assert_uint_eq(store->losses.full, 1);
+	ck_assert_uint_eq(store->losses.dropped_full, 1);
 	ck_assert_uint_eq(store->losses.dropped_bytes, 5);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_uint_eq(held.report.end_ms, 2000);
 	store->settle(store, &held, A);
 	/* What went has left nothing, though the file was never empty. */
@@ -95,18 +95,18 @@ END_TEST
 
 START_TEST(what_is_being_delivered_stays)
 {
-	struct held first, second;
+	struct stored_report first, second;
 
 	put(1000, A | B);
 	put(2000, A | B);
-	ck_assert_int_eq(store->take(store, A, &first), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &first), 0);
 	put(3000, A | B);
-	ck_assert_int_eq(store->take(store, B, &second), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &second), 0);
 	ck_assert_uint_eq(first.report.end_ms, 1000);
 	ck_assert_uint_eq(second.report.end_ms, 1000);
 	store->settle(store, &first, A);
 	store->settle(store, &second, B);
-	ck_assert_int_eq(store->take(store, A, &first), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &first), 0);
 	ck_assert_uint_eq(first.report.end_ms, 3000);
 	store->settle(store, &first, 0);
 }
@@ -123,20 +123,20 @@ static const struct {
 START_TEST(what_cannot_be_kept_is_counted)
 {
 	struct report report = a_report(1000);
-	struct held held;
+	struct stored_report held;
 
 	put(1000, A);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	store->settle(store, &held, A);
 	report.part_count = 1;
 	report.parts[0] = bad[_i].part;
 	report.parts[0].fd = recording;
 	ck_assert_int_eq(store->put(store, &report, A), bad[_i].err);
-	ck_assert_uint_eq(store->losses.full, 1);
+	ck_assert_uint_eq(store->losses.dropped_full, 1);
 	ck_assert_uint_eq(store->losses.dropped_bytes, report_length(&report));
 	ck_assert_uint_eq(store->losses.spooled_bytes, 0);
 	ck_assert_int_eq(pages_in_use(), 0);
-	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), -ENOENT);
 }
 END_TEST
 

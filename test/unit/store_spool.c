@@ -61,7 +61,7 @@ static struct report a_full_report(uint64_t ms_ago)
 				.sampling = { 1000000, 20000000, 4096 },
 				.samples_taken = 99,
 				.unique = 0xfedcba98,
-				.losses = { .full = 5 } };
+				.losses = { .dropped_full = 5 } };
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
@@ -83,11 +83,11 @@ START_TEST(what_is_taken_is_what_was_put)
 {
 	struct store *store = open_one(MUCH, names);
 	struct report put_in = a_full_report(0);
-	struct held held;
+	struct stored_report held;
 	char text[11] = "";
 
 	ck_assert_int_eq(store->put(store, &put_in, A | B), 0);
-	ck_assert_int_eq(store->take(store, B, &held), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), 0);
 	ck_assert_uint_eq(held.pending, A | B);
 	ck_assert_uint_eq(held.report.start_ms, 1500);
 	ck_assert_uint_eq(held.report.end_ms, put_in.end_ms);
@@ -95,7 +95,7 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_mem_eq(&held.report.sampling, &put_in.sampling, sizeof(put_in.sampling));
 	ck_assert_uint_eq(held.report.samples_taken, 99);
 	ck_assert_uint_eq(held.report.unique, 0xfedcba98);
-	ck_assert_uint_eq(held.report.losses.full, 5);
+	ck_assert_uint_eq(held.report.losses.dropped_full, 5);
 	ck_assert_int_eq(held.report.pid, 42);
 	ck_assert_str_eq(held.report.executable, "prog");
 	ck_assert_str_eq(held.report.engine, "builtin");
@@ -107,8 +107,8 @@ START_TEST(what_is_taken_is_what_was_put)
 	ck_assert_int_eq(fd_read(held.report.parts[0].fd, text, 10, 0), 0);
 	ck_assert_str_eq(text, "0123456789");
 	store->settle(store, &held, B);
-	ck_assert_int_eq(store->take(store, B, &held), -ENOENT);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_uint_eq(held.pending, A);
 	store->settle(store, &held, A);
 	ck_assert_int_eq(folder_count(""), 0);
@@ -120,17 +120,17 @@ END_TEST
 START_TEST(two_never_take_one)
 {
 	struct store *first = open_one(MUCH, names), *second = open_one(MUCH, names);
-	struct held one, two, three;
+	struct stored_report one, two, three;
 
 	put(first, 2000, A);
 	put(second, 1000, A);
-	ck_assert_int_eq(first->take(first, A, &one), 0);
-	ck_assert_int_eq(second->take(second, A, &two), 0);
+	ck_assert_int_eq(first->take(first, A, NULL, &one), 0);
+	ck_assert_int_eq(second->take(second, A, NULL, &two), 0);
 	ck_assert_str_ne(one.file.name, two.file.name);
 	ck_assert_uint_lt(one.report.end_ms, two.report.end_ms); /* the oldest first */
-	ck_assert_int_eq(second->take(second, A, &three), -ENOENT);
+	ck_assert_int_eq(second->take(second, A, NULL, &three), -ENOENT);
 	first->settle(first, &one, 0);
-	ck_assert_int_eq(second->take(second, A, &three), 0);
+	ck_assert_int_eq(second->take(second, A, NULL, &three), 0);
 	ck_assert_str_eq(three.file.name, one.file.name);
 	second->settle(second, &three, A);
 	second->settle(second, &two, A);
@@ -145,18 +145,18 @@ START_TEST(others_reporters_are_remembered)
 {
 	static const char *const theirs[] = { "c", "a" };
 	struct store *ours = open_one(MUCH, names), *store;
-	struct held held;
+	struct stored_report held;
 
 	put(ours, 0, A | B);
 	ours->close(ours);
 	store = open_one(MUCH, theirs);
-	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
-	ck_assert_int_eq(store->take(store, B, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), 0);
 	store->settle(store, &held, B);
 	store->close(store);
 	ours = open_one(MUCH, names);
-	ck_assert_int_eq(ours->take(ours, A, &held), -ENOENT);
-	ck_assert_int_eq(ours->take(ours, B, &held), 0);
+	ck_assert_int_eq(ours->take(ours, A, NULL, &held), -ENOENT);
+	ck_assert_int_eq(ours->take(ours, B, NULL, &held), 0);
 	ours->settle(ours, &held, B);
 	ours->close(ours);
 	ck_assert_int_eq(folder_count(""), 0);
@@ -169,9 +169,9 @@ static const struct report_begun some = { 2, 5, 7, 100, DOUBT_NEXT };
 static void go_on(struct store *store, unsigned int bit, struct report_begun expected,
 		  struct report_begun begun)
 {
-	struct held held;
+	struct stored_report held;
 
-	ck_assert_int_eq(store->take(store, bit, &held), 0);
+	ck_assert_int_eq(store->take(store, bit, NULL, &held), 0);
 	ck_assert_mem_eq(held.report.begun, &expected, sizeof(expected));
 	*held.report.begun = begun;
 	store->settle(store, &held, 0);
@@ -183,7 +183,7 @@ START_TEST(what_is_begun_is_gone_on_with)
 	static const char *const theirs[] = { "c", "a" };
 	const struct report_begun none = { 0 }, other = { 0, UINT32_MAX, 1, UINT32_MAX, 0 };
 	struct store *store = open_one(MUCH, names);
-	struct held held;
+	struct stored_report held;
 
 	put(store, 0, A | B);
 	go_on(store, B, none, some);
@@ -197,10 +197,10 @@ START_TEST(what_is_begun_is_gone_on_with)
 	go_on(store, A, other, none);
 	go_on(store, A, none, none);
 	go_on(store, B, some, some);
-	ck_assert_int_eq(store->take(store, B, &held), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), 0);
 	store->settle(store, &held, B);
 	go_on(store, A, none, other);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	store->settle(store, &held, A);
 	ck_assert_int_eq(folder_count(""), 0);
 	store->close(store);
@@ -224,12 +224,12 @@ START_TEST(what_is_begun_otherwise_is_begun_anew)
 	const char *entry = "[\"" ASPROF_AGENT_VERSION "\",2,5,7,100,1]", *at;
 	char text[4096] = "", out[4096], name[NAME_FILE_SIZE + 1];
 	struct store *store = open_one(MUCH, names);
-	struct held held;
+	struct stored_report held;
 	int fd;
 
 	put(store, 0, B);
 	go_on(store, B, (struct report_begun){ 0 }, some);
-	ck_assert_int_eq(store->take(store, B, &held), 0);
+	ck_assert_int_eq(store->take(store, B, NULL, &held), 0);
 	snprintf(name, sizeof(name), "%.*s.json", (int)strlen(held.file.name) - 4, held.file.name);
 	store->settle(store, &held, 0);
 	fd = openat(folder_fd, name, O_RDWR | O_CLOEXEC);
@@ -249,15 +249,15 @@ START_TEST(oldest_go_for_room)
 {
 	struct store *store = open_one(3 * EACH + 1, names);
 	struct report report = a_full_report(0);
-	struct held held;
+	struct stored_report held;
 
 	for (unsigned int i = 0; i < 5; i++)
 		put(store, 10000 - 1000 * i, A);
 	ck_assert_int_eq(folder_count(".jfr"), 3);
-	ck_assert_uint_eq(store->losses.full, 2);
+	ck_assert_uint_eq(store->losses.dropped_full, 2);
 	ck_assert_uint_eq(store->losses.dropped_bytes, 20);
 	ck_assert_uint_eq(store->losses.spooled_bytes, 3 * EACH);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_uint_eq((report.end_ms - held.report.end_ms + 500) / 1000, 8);
 	store->settle(store, &held, A);
 	ck_assert_uint_eq(store->losses.spooled_bytes, 2 * EACH);
@@ -277,7 +277,7 @@ START_TEST(old_ones_go_whoever_they_wait_for)
 	store = open_one(MUCH, names);
 	put(store, 0, A);
 	ck_assert_int_eq(folder_count(".jfr"), 2);
-	ck_assert_uint_eq(store->losses.aged, 1);
+	ck_assert_uint_eq(store->losses.dropped_aged, 1);
 	ck_assert_uint_eq(store->losses.dropped_bytes, 10);
 	store->close(store);
 }
@@ -323,13 +323,13 @@ END_TEST
 START_TEST(damaged_notes_are_passed_over)
 {
 	struct store *store = open_one(MUCH, names);
-	struct held held;
+	struct stored_report held;
 
 	folder_put("prog_42_2020-01-01T00-00-00Z.spool.jfr", 10, 0);
 	folder_put("prog_42_2020-01-01T00-00-00Z.spool.json", 10, 0);
 	folder_put("prog_42_2020-01-01T00-00-01Z.spool.jfr", 10, 0);
 	put(store, 0, A);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_uint_eq(held.report.samples_taken, 99);
 	store->settle(store, &held, A);
 	store->close(store);
@@ -376,10 +376,10 @@ static const struct {
 START_TEST(what_leads_elsewhere_is_not_taken)
 {
 	struct store *store = open_one(MUCH, names);
-	struct held held;
+	struct stored_report held;
 
 	plant(STEM, planted[_i].note);
-	ck_assert_int_eq(store->take(store, A, &held), planted[_i].fit ? 0 : -ENOENT);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), planted[_i].fit ? 0 : -ENOENT);
 	if (planted[_i].fit)
 		store->settle(store, &held, A);
 	store->close(store);
@@ -406,7 +406,7 @@ START_TEST(what_is_not_ours_alone_is_not_taken)
 {
 	static const char recording_name[] = STEM ".spool.jfr", note[] = STEM ".spool.json";
 	struct store *store = open_one(MUCH, names);
-	struct held held;
+	struct stored_report held;
 
 	if (_i >= OTHER_USER && geteuid())
 		return;
@@ -426,7 +426,7 @@ START_TEST(what_is_not_ours_alone_is_not_taken)
 		ck_assert_int_eq(fchownat(folder_fd, note, 12345, 12345, 0), 0);
 		break;
 	}
-	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), -ENOENT);
 	ck_assert(folder_has(recording_name) && folder_has(note));
 	store->close(store);
 }
@@ -458,20 +458,20 @@ START_TEST(each_takes_what_is_for_its_own_place)
 	static const char *const one[] = { "local /a 1", "s3 host:443 b/one-" };
 	static const char *const two[] = { "local /a 1", "s3 host:443 b/two-" };
 	struct store *first = open_one(MUCH, one), *second = open_one(MUCH, two);
-	struct held held;
+	struct stored_report held;
 
 	put(first, 3000, A | B);
 	put(second, 2000, B);
-	ck_assert_int_eq(second->take(second, B, &held), 0);
+	ck_assert_int_eq(second->take(second, B, NULL, &held), 0);
 	ck_assert_uint_eq(held.pending, B);
 	second->settle(second, &held, B);
-	ck_assert_int_eq(second->take(second, B, &held), -ENOENT);
+	ck_assert_int_eq(second->take(second, B, NULL, &held), -ENOENT);
 	/* The directory is both's; what is left for the other's bucket is still known after. */
-	ck_assert_int_eq(second->take(second, A, &held), 0);
+	ck_assert_int_eq(second->take(second, A, NULL, &held), 0);
 	second->settle(second, &held, A);
 	ck_assert_int_eq(folder_count(".spool.jfr"), 1);
-	ck_assert_int_eq(first->take(first, A, &held), -ENOENT);
-	ck_assert_int_eq(first->take(first, B, &held), 0);
+	ck_assert_int_eq(first->take(first, A, NULL, &held), -ENOENT);
+	ck_assert_int_eq(first->take(first, B, NULL, &held), 0);
 	first->settle(first, &held, B);
 	ck_assert_int_eq(folder_count(""), 0);
 	first->close(first);
@@ -485,19 +485,19 @@ START_TEST(all_places_of_another_are_remembered)
 	static const char *const theirs[] = { "a", "c" };
 	struct store *ours = open_one(MUCH, names), *store;
 	static const char *const three[] = { "x", "y", "a" };
-	struct held held;
+	struct stored_report held;
 
 	ck_assert_int_eq(store_spool_open(&store, folder, MUCH, three, 3), 0);
 	put(store, 0, 7);
 	store->close(store);
 	store = open_one(MUCH, theirs);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	store->settle(store, &held, A);
 	store->close(store);
 	ours->close(ours);
 	ck_assert_int_eq(store_spool_open(&store, folder, MUCH, three, 3), 0);
-	ck_assert_int_eq(store->take(store, 4, &held), -ENOENT);
-	ck_assert_int_eq(store->take(store, 1, &held), 0);
+	ck_assert_int_eq(store->take(store, 4, NULL, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, 1, NULL, &held), 0);
 	ck_assert_uint_eq(held.pending, 3);
 	store->settle(store, &held, 3);
 	store->close(store);
@@ -551,15 +551,15 @@ START_TEST(removed_directory_comes_back)
 {
 	char command[128];
 	struct store *store = open_one(MUCH, names);
-	struct held held;
+	struct stored_report held;
 
 	put(store, 1000, A);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	ck_assert_int_eq(system(command), 0);
 	put(store, 0, A);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	store->settle(store, &held, A);
-	ck_assert_int_eq(store->take(store, A, &held), -ENOENT);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), -ENOENT);
 	store->close(store);
 }
 END_TEST
@@ -571,12 +571,12 @@ START_TEST(note_says_whom_it_is_of)
 				      "OTEL_RESOURCE_ATTRIBUTES=a=b,service.version=7%2C1", NULL };
 	struct store *store = open_one(MUCH, names);
 	char text[4096] = "";
-	struct held held;
+	struct stored_report held;
 	int fd;
 
 	ck_assert_int_eq(origin_capture(environment), 0);
 	put(store, 0, A);
-	ck_assert_int_eq(store->take(store, A, &held), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_ptr_nonnull(
 		strstr(held.report.origin, "\"kubernetes\":{\"pod\":\"origin-pod\"}"));
 	ck_assert_ptr_nonnull(strstr(held.report.origin, "\"hostname\":"));

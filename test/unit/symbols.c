@@ -1,5 +1,5 @@
-/* engine/symbols/symbols, whole: libraries made here and stripped in every way, and what this machine
- * has mapped anyway. Skips without a compiler and binutils. */
+/* engine/symbols/symbols as a whole: libraries built here and stripped in every way, and the
+ * modules of this process. Skips without a compiler and binutils. */
 #include "engine/symbols/symbols.h"
 
 #include <dlfcn.h>
@@ -21,8 +21,8 @@
 static char directory[64] = "/tmp/asprof-symbols-XXXXXX";
 static struct symbols *symbols;
 
-/* A local function, which only .symtab has, leads to itself and to an exported one; the third
- * calls through the PLT. The last is assembler without a size. */
+/* A local function, which only .symtab has, calls itself and an exported one; the third calls
+ * through the PLT. The last is assembler without a size. */
 static const char source[] =
 	"#include <unistd.h>\n"
 	"static __attribute__((noinline, used)) int hidden_one(int a) { return a * 3 + 1; }\n"
@@ -75,7 +75,7 @@ static void teardown(void)
 	ck_assert_int_eq(shell("rm -rf %s", directory), 0);
 }
 
-/* The library NAME in our directory, mapped and known. */
+/* Load the library NAME from the test's directory and refresh the modules. */
 static void *load(const char *name)
 {
 	char path[PATH_MAX];
@@ -122,7 +122,7 @@ static void expect_all(void *library, const char *module)
 			  (uintptr_t)dlsym(library, "exported_one"));
 }
 
-/* The name of what has no name. */
+/* The name of an address without a symbol. */
 static void expect_place(void *library, const char *module)
 {
 	uintptr_t pc = (uintptr_t)call(library, "address_of_hidden") + 1;
@@ -192,7 +192,7 @@ START_TEST(debug_link_to_another_build)
 }
 END_TEST
 
-/* What debug_file_open_separate finds below another root than the system's. */
+/* debug_file_open_separate with another root than the system's. */
 START_TEST(debug_file_by_build_id)
 {
 	char path[PATH_MAX];
@@ -216,7 +216,7 @@ START_TEST(debug_file_by_build_id)
 }
 END_TEST
 
-/* As Fedora makes it: the symbol table in an ELF file, packed, in a section. */
+/* In the form of Fedora: the symbol table in an ELF file, packed, in a section. */
 START_TEST(packed_symbols)
 {
 	ck_assert_int_eq(shell("objcopy --strip-debug lib.so mini && xz %s mini && "
@@ -235,7 +235,7 @@ START_TEST(packed_symbols_spoilt)
 		"{ head -c 300 mini.xz; head -c 4000 /dev/zero; } >x",
 		"head -c 100 /dev/urandom >x",
 		": >x && printf x >x",
-		/* A hundred million zeros are no symbol table. */
+		/* A hundred million zeros are not a symbol table. */
 		"head -c 100000000 /dev/zero | xz -0 >x",
 	};
 
@@ -248,7 +248,7 @@ START_TEST(packed_symbols_spoilt)
 }
 END_TEST
 
-/* What the first direct call in FUNCTION leads to; a byte that only looks like one leads elsewhere. */
+/* Target of the first direct call in FUNCTION; bytes that only look like a call have another target. */
 static uintptr_t first_called(void *library, const char *function)
 {
 	uintptr_t start = (uintptr_t)dlsym(library, function);
@@ -290,8 +290,8 @@ START_TEST(stub_of_the_plt)
 }
 END_TEST
 
-/* Two functions that are chosen at load: one is exported, and called by a hidden name as in the C
- * library; the other only .symtab knows. */
+/* Two functions that are selected at load time: one is exported, and called by a hidden name as in
+ * the C library; the other is only in .symtab. */
 static const char chosen_source[] =
 	"static int it(int a) { return a * 3; }\n"
 	"static int (*choose(void))(int) { return it; }\n"
@@ -326,13 +326,13 @@ START_TEST(stub_of_a_function_that_is_chosen)
 	symbol = resolve(site);
 	ck_assert_str_eq(symbol.name, "chosen@plt");
 	ck_assert_uint_eq(symbol.start, site);
-	/* Nothing that is near it will do. */
+	/* No symbol near it may be used. */
 	symbol = resolve(first_called(library, "caller_of_hidden"));
 	ck_assert_ptr_nonnull(strstr(symbol.name, "stripped.so+0x"));
 }
 END_TEST
 
-/* Whatever becomes of the file, its exported functions are in memory. */
+/* If the file is removed or replaced, its exported functions are still in memory. */
 START_TEST(file_is_gone_or_another)
 {
 	static const char *const fates[] = {
@@ -410,7 +410,7 @@ START_TEST(own_executable_and_libc)
 		struct symbol symbol = resolve(address + 1);
 
 		ck_assert_uint_eq(symbol.start, address);
-		if (strncmp(symbol.module, "libc.so", 7) == 0) /* else of a sanitizer */
+		if (strncmp(symbol.module, "libc.so", 7) == 0) /* else from a sanitizer */
 			ck_assert_ptr_nonnull(strstr(symbol.name, functions[i]));
 	}
 }
@@ -473,7 +473,7 @@ START_TEST(code_made_at_run_time)
 
 	ck_assert_int_eq(modules_open(), 0);
 	ck_assert_str_eq(resolve(pc).module, "");
-	perf_map_path(path, sizeof(path), 0);
+	perf_map_path(path, sizeof(path));
 	file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, "%zx 100 JS:*hot file.js:1:2\n", (size_t)code);
@@ -488,12 +488,12 @@ START_TEST(code_made_at_run_time)
 	fclose(file);
 	ck_assert_str_eq(resolve(pc).name, "JS:*another");
 	unlink(path);
-	/* What was read stays known. */
+	/* Entries that were read stay valid. */
 	ck_assert_str_eq(resolve(pc).name, "JS:*another");
 }
 END_TEST
 
-/* Many at once, unsorted and twice, come out as each by itself; and again from the cache. */
+/* A batch, unsorted and with duplicates, has the same results as single addresses, also from the cache. */
 START_TEST(batches_and_chunks_agree)
 {
 	enum { COUNT = 6000 };
@@ -535,7 +535,7 @@ START_TEST(return_address_is_of_the_call)
 
 	for (end = pc; resolve(end).start == pc; end++)
 		;
-	/* A call that is the last instruction returns to what is no longer the function. */
+	/* A call as the last instruction has a return address outside the function. */
 	ck_assert_str_ne(resolve(end).name, "exported_one");
 	ck_assert_str_eq(resolve(symbols_call_site(end)).name, "exported_one");
 }

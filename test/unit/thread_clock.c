@@ -1,5 +1,4 @@
-/* engine/sample/thread_clock: a thread owes one sample for each interval of its CPU time, whatever the
- * moments at which one can be taken, and short threads owe as much together as a long one. */
+/* engine/sample/thread_clock: a thread's timers exist only during sampling. */
 #include "engine/sample/thread_clock.h"
 
 #include <signal.h>
@@ -22,52 +21,10 @@ static struct thread_clock started(bool born)
 	return thread;
 }
 
-START_TEST(owes_one_an_interval)
+static bool has_timer(const struct thread_clock *clock)
 {
-	struct thread_clock thread = started(false);
-	uint64_t first = thread.first_ns;
-
-	ck_assert_uint_lt(first, UINT64_MAX);
-	ck_assert_uint_eq(thread_clock_take(&thread, first - 1), 0);
-	ck_assert_uint_eq(thread_clock_take(&thread, first), 1);
-	ck_assert_uint_eq(thread_clock_take(&thread, first + INTERVAL - 1), 0);
-	ck_assert_uint_eq(thread_clock_take(&thread, first + INTERVAL), 1);
-	/* Late, and not twice. */
-	ck_assert_uint_eq(thread_clock_take(&thread, first + 5 * INTERVAL + 7), 4);
-	ck_assert_uint_eq(thread_clock_take(&thread, first + 5 * INTERVAL + 7), 0);
-	thread_clock_stop(&thread);
-	ck_assert_uint_eq(thread_clock_take(&thread, UINT64_MAX - 1), 0);
+	return thread_timer_exists(&clock->cpu.cpu) || thread_timer_exists(&clock->cpu.fine);
 }
-END_TEST
-
-START_TEST(counts_from_when_it_is_seen)
-{
-	struct thread_clock thread = started(false);
-	uint64_t now = thread_clock_cpu(&thread);
-
-	ck_assert_uint_gt(now, 0);
-	ck_assert_uint_le(thread.first_ns, now + INTERVAL);
-	thread_clock_stop(&thread);
-}
-END_TEST
-
-/* Threads of a fiftieth of an interval: one in fifty owes a sample, whichever they are. */
-START_TEST(short_threads_are_spread)
-{
-	struct thread_clock thread = started(true);
-	unsigned owed = 0;
-
-	for (int i = 0; i < 5000; i++) {
-		thread_clock_start(&thread, true);
-		ck_assert_uint_ge(thread.first_ns, 1);
-		ck_assert_uint_le(thread.first_ns, INTERVAL);
-		owed += thread_clock_take(&thread, INTERVAL / 50);
-	}
-	thread_clock_stop(&thread);
-	ck_assert_uint_ge(owed, 98);
-	ck_assert_uint_le(owed, 102);
-}
-END_TEST
 
 START_TEST(asks_for_nothing_where_off)
 {
@@ -77,41 +34,41 @@ START_TEST(asks_for_nothing_where_off)
 	thread_clock_open(&timers);
 	thread_clock_init(&thread, gettid(), 0x1000);
 	thread_clock_start(&thread, true);
-	ck_assert(!thread.has[TIMER_CPU]);
-	ck_assert_uint_eq(thread_clock_take(&thread, UINT64_MAX - 1), 0);
+	ck_assert(!has_timer(&thread));
+	ck_assert_uint_eq(cpu_timer_advance(&thread.cpu, UINT64_MAX / 2), 0);
 	ck_assert_uint_eq(signal_share_refused(), 0);
 }
 END_TEST
 
-/* The signal is the program's from then on. */
+/* From then on the program owns the signal. */
 START_TEST(forbidden)
 {
 	struct thread_clock thread = started(false);
 
-	ck_assert(thread_clock_interrupt(&thread, 1));
+	ck_assert(thread_clock_interrupt(&thread));
 	thread_clock_forbid();
-	ck_assert(!thread_clock_interrupt(&thread, 1));
+	ck_assert(!thread_clock_interrupt(&thread));
 	thread_clock_stop(&thread);
-	ck_assert(!thread.has[TIMER_CPU] && !thread.has[TIMER_WALL]);
+	ck_assert(!has_timer(&thread) && !thread_timer_exists(&thread.wall));
 }
 END_TEST
 
-/* Behind the end of the sampling: nobody makes a timer any more, and that there is none is known. */
+/* After the end of sampling, no timer is created any more, and it is known that none exists. */
 START_TEST(closed)
 {
 	struct thread_clock thread = started(false);
 
 	ck_assert(!signal_share_close());
-	ck_assert(!thread_clock_interrupt(&thread, 1));
-	thread_clock_start(&thread, false); /* it has one */
+	ck_assert(!thread_clock_interrupt(&thread));
+	thread_clock_start(&thread, false); /* the thread has a clock */
 	thread_clock_stop(&thread);
 	ck_assert(signal_share_close());
 	thread_clock_start(&thread, true);
-	ck_assert(!thread.has[TIMER_CPU] && !thread.refused);
+	ck_assert(!has_timer(&thread) && !thread.refused);
 	ck_assert(signal_share_close());
 	signal_share_open();
 	thread_clock_start(&thread, false);
-	ck_assert(thread.has[TIMER_CPU]);
+	ck_assert(has_timer(&thread));
 	ck_assert_uint_eq(signal_share_refused(), 0);
 	thread_clock_stop(&thread);
 }
@@ -125,7 +82,7 @@ START_TEST(no_such_thread)
 	ck_assert_uint_eq(thread_clock_cpu(&thread), 0);
 	/* It was found, and is gone: it goes without nothing. */
 	thread_clock_start(&thread, false);
-	ck_assert(!thread.has[TIMER_CPU] && !thread.refused);
+	ck_assert(!has_timer(&thread) && !thread.refused);
 	ck_assert_uint_eq(signal_share_refused(), 0);
 	ck_assert(signal_share_close());
 }
@@ -135,9 +92,6 @@ int main(void)
 {
 	TCase *tests = tcase_create("all");
 
-	tcase_add_test(tests, owes_one_an_interval);
-	tcase_add_test(tests, counts_from_when_it_is_seen);
-	tcase_add_test(tests, short_threads_are_spread);
 	tcase_add_test(tests, asks_for_nothing_where_off);
 	tcase_add_test(tests, forbidden);
 	tcase_add_test(tests, closed);

@@ -1,4 +1,4 @@
-/* What a thread works on: its labels, the record that it publishes, and what becomes of them in a recording. */
+/* Contexts of threads: labels, the published record, and how they are written to a recording. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -8,17 +8,16 @@
 #include <unistd.h>
 
 #include "core/memory_file.h"
-#include "arch/thread_pointer.h"
+#include "arch/arch.h"
 #include "engine/collect/sample_context.h"
 #include "engine/context/process_context.h"
 #include "engine/context/thread_context.h"
-#include "engine/jfr/jfr_saved.h"
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
 
 static char put[CONTEXT_BYTES_MAX + 8] __attribute__((aligned(8)));
 
-/* What a sample would carry now, or NULL. */
+/* The context of a sample that is taken now, or NULL. */
 static const struct context_record *look(void)
 {
 	struct thread_context context;
@@ -78,7 +77,7 @@ START_TEST(what_is_no_label_is_refused)
 	ck_assert_int_eq(thread_labels_set(key + 1, "x"), 0);
 	ck_assert_int_eq(thread_labels_set(key + 1, NULL), 0);
 
-	/* To the byte; and what has no room changes nothing. */
+	/* Exactly full; and a label without room changes nothing. */
 	ck_assert_int_eq(thread_labels_set("k", value + 1), -ENOSPC);
 	ck_assert_int_eq(thread_labels_set("k", value + 3), 0);
 	ck_assert_int_eq(thread_labels_set("l", "1"), -ENOSPC);
@@ -99,7 +98,7 @@ static void *label_and_end(void *ends)
 	return NULL;
 }
 
-/* More than the table has at a time, most of which do not tell that they end. */
+/* More threads than the table has blocks; most of them end without releasing theirs. */
 START_TEST(ended_threads_make_room)
 {
 	pthread_t thread;
@@ -124,7 +123,7 @@ START_TEST(a_child_goes_on_with_them)
 		thread_labels_after_fork();
 		if (strcmp(labels(), "who;parent;"))
 			_exit(1);
-		/* Another thread of the child's has its own. */
+		/* Another thread of the child has its own. */
 		if (pthread_create(&thread, NULL, label_and_end, NULL) ||
 		    pthread_join(thread, NULL) || strcmp(labels(), "who;parent;"))
 			_exit(2);
@@ -138,7 +137,7 @@ START_TEST(a_child_goes_on_with_them)
 }
 END_TEST
 
-/* A child has little to do for the labels of a few threads. */
+/* A child has little work for the labels of a few threads. */
 START_TEST(little_of_the_table_is_looked_at)
 {
 	struct rusage before, after;
@@ -181,13 +180,13 @@ START_TEST(a_record_is_read_where_there_is_one)
 	ck_assert_uint_eq(look()->attributes, 4);
 	ck_assert_mem_eq(look()->bytes, "\0\2hi", 4);
 
-	/* Beside labels. */
+	/* In addition to labels. */
 	ck_assert_int_eq(thread_labels_set("a", "b"), 0);
 	ck_assert_uint_eq(look()->labels, 4);
 	ck_assert_mem_eq(look()->bytes, "a\0b\0\0\2hi", 8);
 	thread_labels_end();
 
-	/* One that says that it is longer than is taken. */
+	/* A record with a length beyond the limit. */
 	record.head.attributes = UINT16_MAX;
 	ck_assert_uint_eq(look()->attributes, CONTEXT_ATTRIBUTES_MAX);
 
@@ -206,7 +205,7 @@ START_TEST(a_record_is_read_where_there_is_one)
 }
 END_TEST
 
-/* Nothing of what the program says may fault. */
+/* Invalid data of the program must not cause a fault. */
 START_TEST(what_cannot_be_read_is_none)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -228,7 +227,7 @@ START_TEST(what_cannot_be_read_is_none)
 	variable = pages + page - 8;
 	ck_assert_ptr_null(look());
 
-	/* The ids can be had, and the attributes cannot. */
+	/* The ids are readable, and the attributes are not. */
 	record.head.attributes = 100;
 	memcpy(pages + page - sizeof(record.head) - 10, &record, sizeof(record.head));
 	variable = pages + page - sizeof(record.head) - 10;
@@ -262,7 +261,7 @@ START_TEST(names_are_the_process_contexts)
 		ck_assert_str_eq(process_context_attribute_name(&context, 1), "http.method");
 		ck_assert_str_eq(process_context_attribute_name(&context, 2), "user_id");
 		ck_assert_ptr_null(process_context_attribute_name(&context, 3));
-		/* Cut anywhere it has some of them, or none. */
+		/* Truncated anywhere, it gives some of the names, or none. */
 		for (size_t cut = 0; cut < size; cut++)
 			ck_assert_int_eq(process_context_parse(&context, bytes, cut), 0);
 	}
@@ -306,50 +305,7 @@ START_TEST(each_context_is_kept_once)
 }
 END_TEST
 
-/* Told to a journal, and taken back: each has the id that it had. */
-START_TEST(contexts_come_back_from_a_journal)
-{
-	struct jfr_writer *w, *back;
-	struct jfr_saved saved = { 0 };
-	struct buf told = BUF_INIT(1u << 20);
-	struct journal_record record_of;
-	struct jfr_context a = context_of(1, "a=1\n"), b = context_of(2, "");
-	int fd = memory_file_open("thread_context");
-	uint64_t events;
-	size_t at = 0;
-
-	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
-	ck_assert_int_eq(jfr_writer_open(&back, -1, 0), 0);
-	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
-	ck_assert_int_eq(jfr_saved_begin(&saved, &told, 0, w), 0);
-	jfr_use_context(w, jfr_context(w, &a));
-	jfr_execution_sample(w, SAMPLE_TICKS, SAMPLE_TID, 0, JFR_STATE_DEFAULT);
-	ck_assert_int_eq(jfr_saved_add(&saved, &told, 0, w, &events), 0);
-	ck_assert_uint_eq(jfr_context(w, &b), 2);
-	ck_assert_int_eq(jfr_saved_add(&saved, &told, 0, w, &events), 0);
-	while (journal_next(told.data, told.length, &at, &record_of))
-		ck_assert_int_eq(jfr_load(back, &record_of), 0);
-	ck_assert_uint_eq(jfr_context(back, &b), 2);
-	ck_assert_uint_eq(jfr_context(back, &a), 1);
-
-	/* One that is there already is none that was written so. */
-	record_of =
-		(struct journal_record){ .kind = JOURNAL_CONTEXT,
-					 .length = JFR_TRACE_ID + JFR_SPAN_ID,
-					 .data = (const uint8_t *)"\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
-								  "\2\0\0\0\0\0\0\0" };
-	ck_assert_int_eq(jfr_load(back, &record_of), -EBADMSG);
-	record_of.length = 3;
-	ck_assert_int_eq(jfr_load(back, &record_of), -EBADMSG);
-	jfr_saved_free(&saved);
-	buf_free(&told);
-	jfr_writer_close(w);
-	jfr_writer_close(back);
-	close(fd);
-}
-END_TEST
-
-/* As the recording has it: lines, of which none makes two. */
+/* As in the recording: lines; no value adds a line. */
 START_TEST(labels_are_lines)
 {
 	struct jfr_context same = context_of(0, "a=x y\nb=c=d\n");
@@ -384,7 +340,6 @@ int main(void)
 	tcase_add_test(cases, what_cannot_be_read_is_none);
 	tcase_add_test(cases, names_are_the_process_contexts);
 	tcase_add_test(cases, each_context_is_kept_once);
-	tcase_add_test(cases, contexts_come_back_from_a_journal);
 	tcase_add_test(cases, labels_are_lines);
 	return suite_run(cases);
 }

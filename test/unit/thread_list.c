@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "asyncprof/stream_calls.h"
+#include "core/agent/async_profiler.h"
 #include "core/own_thread.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"

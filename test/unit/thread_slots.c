@@ -1,5 +1,5 @@
-/* engine/sample/thread_slots.c: every thread has a slot of its own, until there is none left; who looks
- * through them meanwhile sees no other. */
+/* engine/sample/thread_slots.c: every thread has a slot of its own, until the table is full; a
+ * concurrent iteration sees no other slots. */
 #include "engine/sample/thread_slots.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 static atomic_bool done;
 
-/* Returns a slot that should not have been there. */
+/* Returns a slot that should not exist. */
 static void *take_in_vain(void *unused)
 {
 	struct thread *t = NULL;
@@ -25,7 +25,7 @@ static void *take_in_vain(void *unused)
 	return t;
 }
 
-/* Returns how many are taken; 0 where one is not what it was. */
+/* Returns how many are in use; 0 if one has changed. */
 static uint32_t walk(void)
 {
 	const struct thread *t;
@@ -87,7 +87,7 @@ START_TEST(a_forked_child_begins_with_none)
 {
 	struct thread *before = thread_slot_acquire(1, false);
 
-	before->clock.has[TIMER_CPU] = true; /* one of the parent's */
+	atomic_store(&before->clock.cpu.cpu.id_plus_one, 1); /* a timer of the parent */
 	thread_slot_release(thread_slot_acquire(2, false));
 	thread_slots_after_fork();
 	ck_assert_uint_eq(thread_slot_count(), 0);
@@ -95,7 +95,7 @@ START_TEST(a_forked_child_begins_with_none)
 	ck_assert_ptr_null(thread_slot_find(1));
 	before = thread_slot_acquire(3, false);
 	ck_assert_ptr_nonnull(before);
-	ck_assert(!before->clock.has[TIMER_CPU]);
+	ck_assert(!thread_timer_exists(&before->clock.cpu.cpu));
 	ck_assert_uint_eq(walk_any(), 1);
 }
 END_TEST

@@ -7,7 +7,7 @@
 #include "test/fixtures/suite.h"
 
 static const struct {
-	enum outside word;
+	enum untrusted word;
 	const char *text;
 	bool fits;
 } words[] = {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "arch/arch.h"
 #include "arch/code.h"
 #include "engine/modules/modules.h"
 #include "engine/unwind/unwind_map.h"

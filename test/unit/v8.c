@@ -1,4 +1,4 @@
-/* engine/runtime/v8/v8_*.c: functions of JavaScript in frames of V8, as they are, torn, and at random. */
+/* engine/runtime/v8/v8_*.c: JavaScript functions in frames of V8, valid, torn and random. */
 #include "engine/runtime/v8/v8.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "test/fixtures/made_frames.h"
 #include "test/fixtures/suite.h"
 
-/* Instance types: of a string of one byte a character, and any others. */
+/* Instance types: of a string with one byte per character, and arbitrary others. */
 enum {
 	STRING = 8 | 32,
 	WIDE = 32,
@@ -65,7 +65,7 @@ static const struct v8_layout layout = {
 
 #define HEAP_WORDS  8192
 #define STACK_WORDS 64
-#define TEXT        0x7000u /* of the module that V8 is in */
+#define TEXT        0x7000u /* of V8's module */
 
 static struct {
 	_Alignas(64) uint64_t heap[HEAP_WORDS];
@@ -82,7 +82,7 @@ static struct {
 
 #define SOURCE "function inner() {\n\treturn 1;\n}\n\nfunction outer() {\n\tinner();\n}\n"
 
-/* Where `inner` is called there, as positions have it: from 1 on. */
+/* Position of the call of `inner`, from 1 on. */
 #define CALL ((uint32_t)sizeof("function inner() {\n\treturn 1;\n}\n\nfunction outer() {\n\t"))
 
 /* ---- Objects ---- */
@@ -116,7 +116,7 @@ static uintptr_t string(const char *text)
 	return tagged(at);
 }
 
-/* Of FIXED words or BYTES. */
+/* With FIXED words or BYTES. */
 static uint64_t *array(unsigned type, const void *data, size_t bytes)
 {
 	uint64_t *at = object(type, 2 + (bytes + 7) / 8);
@@ -136,7 +136,7 @@ static uint64_t *script(uintptr_t source)
 	return at;
 }
 
-/* Flags: it has a name, which is in use nowhere. */
+/* Flags: it has a name and does not use it. */
 static uint64_t *shared(const char *name, const uint64_t *in, int start, int end)
 {
 	uint64_t *scope = object(SCOPE, 8), *at = object(SHARED, 8);
@@ -150,7 +150,7 @@ static uint64_t *shared(const char *name, const uint64_t *in, int start, int end
 	return at;
 }
 
-/* As small numbers of seven bits, the sign in the lowest. */
+/* Small numbers of seven bits, with the sign in the lowest bit. */
 static uint8_t vlq(int value)
 {
 	return (uint8_t)(value < 0 ? -value * 2 + 1 : value * 2);
@@ -196,7 +196,7 @@ static void function_at(size_t fp, const uint64_t *info)
 static size_t walk(void)
 {
 	struct native_frames native = {
-		.pcs = w->pcs, .sps = w->sps, .fps = w->fps, .count = w->count, .exact = true
+		.pcs = w->pcs, .sps = w->sps, .fps = w->fps, .count = w->count, .is_exact = true
 	};
 	bool truncated = false;
 
@@ -208,14 +208,14 @@ static void check(size_t i, const char *name, uint32_t line)
 	check_frame(w->out[i], JFR_FRAME_JAVASCRIPT, name, *name == '[' ? "" : "/app/a.mjs", line);
 }
 
-/* The interpreter runs `outer` at the call of `inner`, and has been interrupted in a handler of its own. */
+/* The interpreter runs `outer` at the call of `inner`, and was interrupted in one of its handlers. */
 static uint64_t *interpreted(void)
 {
 	uint64_t *in = script(string(SOURCE)), *bytecode = object(BYTECODE, 16);
 	uint8_t table[4] = { vlq(4), 0, 0, 0 };
 	uint32_t position = CALL * 2;
 
-	/* The position's difference takes two bytes. */
+	/* The difference of the position takes two bytes. */
 	table[1] = (uint8_t)(0x80 | (position * 2 & 0x7f));
 	table[2] = (uint8_t)(position * 2 >> 7);
 	bytecode[1] = small(20);
@@ -235,7 +235,7 @@ START_TEST(interpreter)
 	make();
 	interpreted();
 	ck_assert_uint_eq(walk(), 3);
-	/* It has a name, which stays. */
+	/* It has a name and keeps it. */
 	ck_assert_uint_eq(w->out[0], TEXT + 1);
 	check(1, "outer", 6);
 	ck_assert_uint_eq(w->out[2], 0x123456);
@@ -246,7 +246,7 @@ START_TEST(begins)
 {
 	make();
 	interpreted();
-	w->stack[35] = 1; /* not known where */
+	w->stack[35] = 1; /* position not known */
 	ck_assert_uint_eq(walk(), 3);
 	check(1, "outer", 5);
 }
@@ -265,7 +265,7 @@ START_TEST(stub)
 }
 END_TEST
 
-/* A frame that is being made has what was there before in its place. */
+/* A frame under construction holds old data. */
 START_TEST(torn)
 {
 	make();
@@ -295,7 +295,7 @@ START_TEST(no_context)
 }
 END_TEST
 
-/* What the collector has moved says where to. */
+/* An object that the collector moved holds its new address. */
 START_TEST(moved)
 {
 	uint64_t *from, *to;
@@ -312,7 +312,7 @@ START_TEST(moved)
 }
 END_TEST
 
-/* What looks like a return address below a whole frame's end is none. */
+/* A value below the end of a complete frame that looks like a return address is ignored. */
 START_TEST(inside)
 {
 	make();
@@ -330,7 +330,7 @@ START_TEST(inside)
 }
 END_TEST
 
-/* Code of `outer`, which has taken in `inner`. */
+/* Code of `outer` with `inner` inlined. */
 START_TEST(inlined)
 {
 	uint64_t *in, *infos[2], *stream, *code, *deopt;
@@ -339,7 +339,7 @@ START_TEST(inlined)
 		uint64_t position;
 		int64_t function;
 	} inlining = { (uint64_t)CALL << 1, 0 };
-	/* At offset 4: in the second line, of the first that was taken in. */
+	/* At offset 4: in the second line, of the first inlined function. */
 	uint64_t position = (uint64_t)21 << 1 | (uint64_t)1 << 31, left = position * 2;
 	uint8_t table[16] = { vlq(5) };
 	size_t bytes = 1;
@@ -356,7 +356,7 @@ START_TEST(inlined)
 	deopts[7] = tagged(array(BYTES, &inlining, sizeof(inlining)));
 	deopt = array(FIXED, deopts, sizeof(deopts));
 	code = object(CODE, 16);
-	/* Instructions begin at a multiple of 64. */
+	/* Instructions start at a multiple of 64. */
 	w->used = (w->used + 7) / 8 * 8 + 4;
 	stream = w->heap + w->used;
 	w->used += 60;
@@ -373,7 +373,7 @@ START_TEST(inlined)
 	check(1, "inner", 2);
 	check(2, "outer", 6);
 
-	/* Where the place is not that of a call, V8 says nothing of it. */
+	/* Without a call at the position, V8 has no entry for it. */
 	w->pcs[0] = w->pcs[1];
 	w->sps[0] = w->sps[1];
 	w->fps[0] = w->fps[1];
@@ -404,7 +404,7 @@ START_TEST(line_ends)
 	ck_assert_uint_eq(line_of("a\r\nb\rc\n\n", 7), 4);
 	ck_assert_uint_eq(line_of("a", 2), 0);
 	ck_assert_uint_eq(line_of("a", -1), 0);
-	/* From one count to the next. */
+	/* Across two stored counts. */
 	for (size_t i = 0; i < 40000; i++)
 		text[i] = filler[i % 16];
 	for (int position = 39990; position > 0; position -= 777)
@@ -443,10 +443,10 @@ START_TEST(strings)
 	wide = object(WIDE, 3);
 	wide[1] = 3ull << 32;
 	wide[2] = 0x20ac00e90041;
-	memory_copies_begin(&w->work.copies, 0); /* what was read stays until then */
+	memory_copies_begin(&w->work.copies, 0); /* cached until then */
 	v8_string(&w->v8, &w->work, tagged(wide), text, sizeof(text));
 	ck_assert_str_eq(text, "A\xc3\xa9\xe2\x82\xac");
-	/* A pair of itself. */
+	/* A pair that contains itself. */
 	pair[2] = pair[3] = tagged(pair);
 	memory_copies_begin(&w->work.copies, 0);
 	v8_string(&w->v8, &w->work, tagged(pair), text, sizeof(text));

@@ -1,67 +1,81 @@
-/* What is left of a wait that is made again. */
+/* What is left of a restarted wait. */
 #include "preload/interpose/wait.h"
-
-#include <stdbool.h>
 
 #include "test/fixtures/suite.h"
 
+static int64_t now = 1;
+
+int64_t wait_clock_ns(clockid_t clock)
+{
+	ck_assert_int_eq(clock, CLOCK_MONOTONIC);
+	return now;
+}
+
 static const struct {
 	struct timespec timeout;
-	bool measured;
+	int64_t elapsed_ns;
+	struct timespec left;
 } lefts[] = {
-	{ { 0, 0 }, false },         { { 0, 1 }, true },          { { 5, 999999999 }, true },
-	{ { -1, 0 }, false },        { { 0, -1 }, false },        { { 0, 1000000000 }, false },
-	{ { INT64_MAX, 0 }, false }, { { 1000000000, 0 }, true },
+	{ { 5, 0 }, 0, { 5, 0 } },
+	{ { 5, 0 }, 1, { 4, 999999999 } },
+	{ { 5, 100 }, 2000000100, { 3, 0 } },
+	{ { 5, 0 }, 5000000000, { 0, 0 } },
+	{ { 5, 0 }, 5000000001, { 0, 0 } },
+	{ { INT64_MAX, 999999999 }, 1000000000, { INT64_MAX - 1, 999999999 } },
 };
 
 START_TEST(elapsed_time_is_subtracted)
 {
-	uint64_t before = clock_monotonic_ns();
-	uint64_t end = wait_start(&lefts[_i].timeout);
+	struct timespec left;
 
-	ck_assert_int_eq(end != 0, lefts[_i].measured);
-	if (end)
-		ck_assert_uint_ge(end, before + (uint64_t)lefts[_i].timeout.tv_sec * 1000000000 +
-					       (uint64_t)lefts[_i].timeout.tv_nsec);
+	ck_assert_ptr_eq(wait_left_after(lefts[_i].elapsed_ns, &lefts[_i].timeout, &left), &left);
+	ck_assert_int_eq(left.tv_sec, lefts[_i].left.tv_sec);
+	ck_assert_int_eq(left.tv_nsec, lefts[_i].left.tv_nsec);
 }
 END_TEST
 
 START_TEST(unlimited_wait_is_given_again)
 {
-	struct timespec bad = { 0, -1 }, left;
+	struct timespec forever = { 0, -1 }, left;
+	struct timeval val = { 0, -1 }, left_val;
 
-	ck_assert_ptr_null(wait_left(wait_start(NULL), NULL, &left));
-	ck_assert_ptr_eq(wait_left(wait_start(&bad), &bad, &left), &bad);
-	ck_assert_int_eq(wait_left_ms(wait_end_ms(-1), -1), -1);
-	ck_assert_int_eq(wait_left_ms(wait_end_ms(0), 0), 0);
-	ck_assert_ptr_null(wait_left_in(wait_start(NULL), NULL, &left));
-	ck_assert_ptr_eq(wait_left_in(wait_start(&bad), &bad, &left), &left);
-	ck_assert_int_eq(left.tv_nsec, -1);
-	ck_assert_ptr_null(wait_left_of_ms(wait_end_ms(-1), -1, &left));
-	ck_assert_ptr_eq(wait_left_of_ms(wait_end_ms(0), 0, &left), &left);
-	ck_assert(!left.tv_sec && !left.tv_nsec);
+	ck_assert_int_eq(wait_start(false), 0);
+	ck_assert_ptr_null(wait_left(0, NULL, &left));
+	ck_assert_ptr_eq(wait_left(0, &forever, &left), &forever);
+	ck_assert_ptr_eq(wait_left_val(0, &val, &left_val), &val);
+	ck_assert_int_eq(wait_left_ms(0, -1), -1);
+	ck_assert_int_eq(wait_left_ms(0, 0), 0);
 }
 END_TEST
 
-START_TEST(past_the_end_nothing_is_left)
+START_TEST(nothing_is_left_after_the_end)
 {
 	struct timespec timeout = { 1, 0 }, left;
+	struct timeval val = { 1, 0 }, left_val;
 
+	now = 2000000000;
 	ck_assert_ptr_eq(wait_left(1, &timeout, &left), &left);
-	ck_assert_int_eq(left.tv_sec, 0);
-	ck_assert_int_eq(left.tv_nsec, 0);
+	ck_assert(!left.tv_sec && !left.tv_nsec);
+	ck_assert_ptr_eq(wait_left_val(1, &val, &left_val), &left_val);
+	ck_assert(!left_val.tv_sec && !left_val.tv_usec);
 	ck_assert_int_eq(wait_left_ms(1, 500), 0);
 }
 END_TEST
 
+/* A wait must not end early. */
 START_TEST(coarser_units_are_rounded_up)
 {
-	/* Far enough away that the test's own time does not matter, and never a whole number. */
-	uint64_t end = clock_monotonic_ns() + 3600000ULL * 1000000;
-	int left = wait_left_ms(end, 1);
+	struct timeval val = { 3, 0 }, left;
 
-	ck_assert_int_le(left, 3600000);
-	ck_assert_uint_ge((uint64_t)left * 1000000, wait_left_ns(end));
+	now = 1000;
+	ck_assert_int_eq(wait_left_ms(999, 500), 500);
+	ck_assert_int_eq(wait_left_ms(1, 1), 1);
+	ck_assert_ptr_eq(wait_left_val(999, &val, &left), &left);
+	ck_assert(left.tv_sec == 3 && !left.tv_usec);
+	now = 1500001;
+	ck_assert_ptr_eq(wait_left_val(1, &val, &left), &left);
+	ck_assert(left.tv_sec == 2 && left.tv_usec == 998500);
+	ck_assert_int_eq(wait_left_ms(1, 3), 2);
 }
 END_TEST
 
@@ -71,7 +85,7 @@ int main(void)
 
 	tcase_add_loop_test(cases, elapsed_time_is_subtracted, 0, sizeof(lefts) / sizeof(*lefts));
 	tcase_add_test(cases, unlimited_wait_is_given_again);
-	tcase_add_test(cases, past_the_end_nothing_is_left);
+	tcase_add_test(cases, nothing_is_left_after_the_end);
 	tcase_add_test(cases, coarser_units_are_rounded_up);
 	return suite_run(cases);
 }

@@ -1,4 +1,4 @@
-/* What all that speaks to AWS shares. The rules are those of the "AWS SDKs and Tools Reference
+/* Context of all requests to AWS. The rules are those of the "AWS SDKs and Tools Reference
  * Guide". */
 #include "upload/aws/aws.h"
 
@@ -9,15 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/secret.h"
 #include "upload/aws/ini.h"
 #include "upload/files/file.h"
+#include "upload/http/http_curl.h"
 
 #define FILE_MAX (1u << 20)
 
 #define LINE_MAX_BYTES 1024
-#define SAID_MAX       (sizeof(((struct aws *)NULL)->said) / sizeof(uint32_t))
+#define WARNED_MAX     (sizeof(((struct aws *)NULL)->warned) / sizeof(uint32_t))
 
 void aws_forget_files(struct aws *aws)
 {
@@ -60,10 +62,10 @@ void aws_warn(struct aws *aws, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	hash = aws_hash(line);
-	for (size_t i = 0; i < aws->warned_count && i < SAID_MAX; i++)
-		if (aws->said[i] == hash)
+	for (size_t i = 0; i < aws->warned_count && i < WARNED_MAX; i++)
+		if (aws->warned[i] == hash)
 			return;
-	aws->said[aws->warned_count++ % SAID_MAX] = hash;
+	aws->warned[aws->warned_count++ % WARNED_MAX] = hash;
 	log_warn("%s", line);
 }
 
@@ -185,4 +187,22 @@ char *aws_ca_file(struct aws *aws)
 	const char *other = environment_get(aws->environment, "SSL_CERT_FILE");
 
 	return file || !other ? file : strdup(other);
+}
+
+int64_t aws_clock(void)
+{
+	return (int64_t)(clock_realtime_ns() / 1000000000u);
+}
+
+int aws_open_http(struct aws *aws)
+{
+	char *ca;
+	int err;
+
+	if (aws->http)
+		return 0;
+	ca = aws_ca_file(aws);
+	err = http_curl_open(&aws->http, ca, aws->stop);
+	free(ca);
+	return err;
 }

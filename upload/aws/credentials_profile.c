@@ -1,5 +1,5 @@
-/* Credentials from a profile in the shared config and credentials files: keys, a role on the
- * word of another profile, or a program that prints them. */
+/* Credentials from a profile in the shared config and credentials files: keys, a role assumed
+ * with another profile, or a program that prints them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "upload/aws/sts.h"
 #include "upload/files/file.h"
 
-/* Profiles that name one another as their source. */
+/* Longest chain of source profiles. */
 #define DEPTH_MAX 5
 
 #define PROCESS_TIMEOUT_MS 60000
@@ -41,6 +41,15 @@ static int profile_run_process(struct aws *aws, const char *profile, struct cred
 
 	if (!command)
 		goto out;
+	if (aws->refuses_programs) {
+		aws->refused_program = true;
+		aws_warn(aws,
+			 "credential_process of profile %s is not run, because another process set "
+			 "it",
+			 profile);
+		err = -EPERM;
+		goto out;
+	}
 	err = process_read(command, aws->environment, PROCESS_TIMEOUT_MS, aws->stop, &answer);
 	if (!err)
 		err = credentials_from_json(out, (const char *)answer.data, answer.length,
@@ -48,7 +57,7 @@ static int profile_run_process(struct aws *aws, const char *profile, struct cred
 	if (err == -ENOENT)
 		err = -EIO;
 	if (err)
-		aws_warn(aws, "credential_process of profile %s gives no credentials: %s", profile,
+		aws_warn(aws, "no credentials from credential_process of profile %s: %s", profile,
 			 strerror(-err));
 out:
 	secret_buf_free(&answer);
@@ -89,16 +98,16 @@ static int profile_get_role_source(struct aws *aws, const char *profile, unsigne
 	char *named = aws_profile_get(aws, profile, "credential_source");
 	int err = -EINVAL;
 
-	/* A profile may be its own source: then its keys are meant. */
+	/* A profile may be its own source; then its keys are used. */
 	if (source)
 		err = profile_get(aws, source, depth + 1, strcmp(source, profile) != 0, out);
 	else if (named)
 		err = profile_get_named_source(aws, named, out);
 	if (err)
-		aws_warn(aws, "profile %s: its source of credentials, %s, gives none", profile,
+		aws_warn(aws, "profile %s: no credentials from its source: %s", profile,
 			 source  ? source
 			 : named ? named
-				 : "source_profile or credential_source, is not set and");
+				 : "neither source_profile nor credential_source is set");
 	free(source);
 	free(named);
 	return err == -ENOENT ? -EINVAL : err;
@@ -156,7 +165,7 @@ static int profile_get(struct aws *aws, const char *profile, unsigned int depth,
 	int err = -ENOENT;
 
 	if (depth > DEPTH_MAX) {
-		aws_warn(aws, "profile %s: profiles name one another as their source", profile);
+		aws_warn(aws, "profile %s: the chain of source profiles is too long", profile);
 		return -ELOOP;
 	}
 	if (role)
@@ -168,7 +177,7 @@ static int profile_get(struct aws *aws, const char *profile, unsigned int depth,
 	return err;
 }
 
-static int get(struct credentials_provider *provider, struct credentials *out)
+static int credentials_profile_get(struct credentials_provider *provider, struct credentials *out)
 {
 	struct aws *aws = simple_provider_aws(provider);
 
@@ -178,7 +187,7 @@ static int get(struct credentials_provider *provider, struct credentials *out)
 
 int credentials_profile(struct credentials_provider **out, struct aws *aws)
 {
-	return simple_provider_open(out, aws, "the shared config files", get);
+	return simple_provider_open(out, aws, "the shared config files", credentials_profile_get);
 }
 
 static int credentials_web_get(struct credentials_provider *provider, struct credentials *out)

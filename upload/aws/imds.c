@@ -1,5 +1,5 @@
-/* The EC2 instance metadata service, version 2: a token is fetched with PUT, then shown.
- * Described in "Use the Instance Metadata Service" of the EC2 user guide. */
+/* Client of the EC2 instance metadata service, version 2: PUT returns a token, which each GET
+ * sends. Specified in "Use the Instance Metadata Service" of the EC2 user guide. */
 #include "upload/aws/imds.h"
 
 #include <errno.h>
@@ -25,7 +25,9 @@ static char *imds_endpoint(struct aws *aws)
 	if (url && url[0] && url[strlen(url) - 1] == '/')
 		url[strlen(url) - 1] = '\0';
 	if (url && !url_is_base(url)) {
-		aws_warn(aws, "AWS_EC2_METADATA_SERVICE_ENDPOINT=%s is no URL to put a path behind",
+		aws_warn(aws,
+			 "AWS_EC2_METADATA_SERVICE_ENDPOINT=%s is not an http or https URL without "
+			 "user, query and fragment",
 			 show_url(shown, url));
 		free(url);
 		url = NULL;
@@ -40,7 +42,7 @@ static int imds_send(struct aws *aws, const char *base, const char *path,
 
 	if (!err)
 		err = aws->http->send(aws->http, request, response);
-	/* Nobody there: then this is no instance. */
+	/* No server: this is not an EC2 instance. */
 	if (err == -ECONNREFUSED || err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -EINVAL)
 		err = -ENOENT;
 	if (!err && response->status != 200)
@@ -56,7 +58,7 @@ static int imds_get_token(struct aws *aws, const char *base, struct http_respons
 	int err;
 
 	request.body = "";
-	request.keep = true;
+	request.keep_connection = true;
 	err = http_request_header(&request, "x-aws-ec2-metadata-token-ttl-seconds", "300");
 	if (!err)
 		err = imds_send(aws, base, "/latest/api/token", &request, response);

@@ -1,4 +1,4 @@
-/* Times as web services write them: RFC 3339. */
+/* Parser of the times of web services: RFC 3339. */
 #include "upload/aws/instant.h"
 
 #include <errno.h>
@@ -26,19 +26,19 @@ static int parse_offset(const char *text, int64_t *seconds)
 
 int instant_parse(const char *text, int64_t *seconds)
 {
-	struct date d;
+	unsigned int n[6];
 	int64_t offset;
 	int end = 0;
 
-	if (sscanf(text, "%4u-%2u-%2u%*1[Tt ]%2u:%2u:%2u%n", &d.year, &d.month, &d.day, &d.hour,
-		   &d.minute, &d.second, &end) != 6 ||
-	    end != 19 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31)
+	if (sscanf(text, "%4u-%2u-%2u%*1[Tt ]%2u:%2u:%2u%n", &n[0], &n[1], &n[2], &n[3], &n[4],
+		   &n[5], &end) != 6 ||
+	    end != 19 || n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 31)
 		return -EINVAL;
 	text += end;
 	if (*text == '.')
 		text += 1 + strspn(text + 1, "0123456789");
 	if (parse_offset(text, &offset))
 		return -EINVAL;
-	*seconds = date_seconds(&d) - offset;
+	*seconds = date_seconds(n) - offset;
 	return 0;
 }

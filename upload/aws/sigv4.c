@@ -1,8 +1,9 @@
-/* Amazon's signature, version 4, in a request's headers.
+/* AWS Signature Version 4 in the headers of a request.
  *
- * From "AWS Signature Version 4 for API requests" in the IAM user guide. Not libcurl's: that
- * refuses URLs whose path is to be sent as it is, though a key may hold "..", splits key and secret
- * at the first colon, and leaves copies of the secret behind in freed memory. */
+ * Specified in "AWS Signature Version 4 for API requests" of the IAM user guide. libcurl's
+ * implementation is not suitable: it refuses URLs with a literal path, though a key may contain
+ * "..". It also signs an encoded plus sign in a query wrongly, and leaves copies of the secret in
+ * freed memory. */
 #include "upload/aws/sigv4.h"
 
 #include <errno.h>
@@ -46,11 +47,9 @@ static int sigv4_hmac(uint8_t out[HASH_BYTES], const uint8_t *key, size_t key_le
 
 static void sigv4_date(char out[DATE_SIZE], int64_t now)
 {
-	struct date d;
+	const struct tm date = date_of_ms((uint64_t)now * 1000);
 
-	date_of_ms(&d, (uint64_t)now * 1000);
-	snprintf(out, DATE_SIZE, "%04u%02u%02uT%02u%02u%02uZ", d.year % 10000, d.month % 100,
-		 d.day % 100, d.hour % 100, d.minute % 100, d.second % 100);
+	strftime(out, DATE_SIZE, "%Y%m%dT%H%M%SZ", &date);
 }
 
 static int sigv4_add_headers(struct http_request *request, const struct sigv4 *with,
@@ -89,7 +88,7 @@ static int sigv4_compare_headers(const void *a, const void *b)
 	return strcmp(((const struct http_header *)a)->name, ((const struct http_header *)b)->name);
 }
 
-/* A header's value as it is signed: no blanks around it, and one where there are several. */
+/* Canonical value of a header: no blanks around it, and runs of blanks reduced to one. */
 static int sigv4_append_value(struct buf *out, const char *value)
 {
 	int err = 0;
@@ -144,7 +143,7 @@ static int sigv4_canonical_request(struct buf *out, struct http_request *request
 	return err;
 }
 
-/* The secret, narrowed to one day, region and service. */
+/* Derive the signing key for one day, region and service from the secret. */
 static int sigv4_signing_key(uint8_t key[HASH_BYTES], const struct sigv4 *with, const char *day)
 {
 	const char *const steps[] = { day, with->region, with->service, "aws4_request" };

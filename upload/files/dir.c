@@ -1,4 +1,4 @@
-/* Directories that the agent writes to: made, opened and checked. */
+/* Directories that the agent writes to: create, open and check. */
 #include "upload/files/dir.h"
 
 #include <errno.h>
@@ -21,8 +21,7 @@ static int dir_open(int at, const char *path, int flags)
 	return fd_raise(openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
 }
 
-/* Whether a directory could not be made because it, or something, is there is told by the open
- * that follows; only the last failure is worth saying. */
+/* The open that follows reports whether a directory exists, so only the last error matters. */
 static int dir_make_parents(const char *path, mode_t mode)
 {
 	char part[PATH_MAX];
@@ -62,7 +61,7 @@ static int dir_make_private_at(int at, const char *name)
 		return -errno;
 	fd = dir_open(at, name, O_NOFOLLOW);
 	if (fd < 0) {
-		/* A link and a plain file are both "not a directory" to open(2). */
+		/* open(2) returns ENOTDIR for a link as well as for a regular file. */
 		if (fd == -ENOTDIR && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISLNK(st.st_mode))
 			fd = -ELOOP;
@@ -111,6 +110,17 @@ int dir_make_trusted(const char *path)
 	return fd;
 }
 
+DIR *dir_list(int dir, int *err)
+{
+	int fd = dir_open(dir, ".", 0);
+	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+
+	*err = listing ? 0 : fd < 0 ? fd : -ENOMEM;
+	if (!listing && fd >= 0)
+		close(fd);
+	return listing;
+}
+
 int dir_rename_new(int dir, const char *from, const char *to)
 {
 	int err;
@@ -120,8 +130,7 @@ int dir_rename_new(int dir, const char *from, const char *to)
 	if (errno != EINVAL && errno != ENOSYS && errno != EPERM)
 		return -errno;
 
-	/* A file system or a kernel that lacks it: a link fails just as well where the name is
-	 * taken. */
+	/* The file system or kernel lacks it. link(2) also fails if the name is taken. */
 	if (linkat(dir, from, dir, to, 0))
 		err = -errno;
 	else
@@ -129,7 +138,7 @@ int dir_rename_new(int dir, const char *from, const char *to)
 	if (err != -EPERM && err != -EOPNOTSUPP && err != -ENOSYS)
 		return err;
 
-	/* No links either: then the look and the step are two, and a race is the best there is. */
+	/* No hard links: check and rename are two steps, so a race remains. */
 	if (!faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
 	return renameat(dir, from, dir, to) ? -errno : 0;

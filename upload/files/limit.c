@@ -1,4 +1,4 @@
-/* Keeps a directory within bounds by removing its oldest profiles. */
+/* Size and age limits of a directory: removes the oldest profiles. */
 #include "upload/files/limit.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "upload/files/oldest.h"
 
-/* Returns how many went. One that another process removed first is as good. */
+/* Returns the number of removed files, including files that another process removed first. */
 static size_t limit_remove_oldest(struct oldest *seen, int dir, uint64_t bound, int64_t oldest)
 {
 	size_t removed = 0;
@@ -34,11 +34,11 @@ int limit_directory(int dir, uint64_t max_bytes, uint64_t target_bytes, int64_t 
 	seen = calloc(1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
-	seen->end = NAME_PROFILE;
+	seen->suffix = NAME_PROFILE;
 	err = oldest_scan(seen, dir, NULL);
 	if (!err && seen->total > max_bytes)
 		max_bytes = target_bytes;
-	/* Until nothing more goes, or may be removed. */
+	/* Repeat until no more files can be removed. */
 	while (!err && limit_remove_oldest(seen, dir, max_bytes, oldest))
 		err = oldest_scan(seen, dir, NULL);
 	if (!err)

@@ -1,4 +1,4 @@
-/* The names that reports are given. */
+/* Names of reports. */
 #include "upload/files/name.h"
 
 #include <ctype.h>
@@ -11,20 +11,19 @@
 #include "core/clock.h"
 #include "core/date.h"
 
-/* What of an executable's name is kept: 255 less "_", a pid, "_", a time, "-N" and the longest end. */
+/* Longest kept part of an executable's name: 255 minus "_", a pid, "_", a time, "-N" and the
+ * longest suffix. */
 #define EXECUTABLE_MAX 200
 
 void name_time(char out[NAME_TIME_SIZE], uint64_t ms)
 {
-	struct date d;
+	const struct tm date = date_of_ms(ms);
 
-	date_of_ms(&d, ms);
-	snprintf(out, NAME_TIME_SIZE, "%04u-%02u-%02uT%02u-%02u-%02uZ", d.year % 10000,
-		 d.month % 100, d.day % 100, d.hour, d.minute % 100, d.second % 100);
+	strftime(out, NAME_TIME_SIZE, "%Y-%m-%dT%H-%M-%SZ", &date);
 }
 
-/* Whole characters alone, in UTF-8; and nothing that would lead into another directory or hide the
- * file, whoever the name came from. */
+/* Copy complete UTF-8 characters only. Replace characters that would select another directory or
+ * hide the file: the name may come from another process. */
 static void name_copy_executable(char out[EXECUTABLE_MAX + 1], const char *executable)
 {
 	size_t length = strnlen(executable, EXECUTABLE_MAX + 1);
@@ -41,20 +40,20 @@ static void name_copy_executable(char out[EXECUTABLE_MAX + 1], const char *execu
 		out[0] = '_';
 }
 
-void name_file(char out[NAME_FILE_SIZE], const struct report *report, const char *end,
+void name_file(char out[NAME_FILE_SIZE], const struct report *report, const char *suffix,
 	       unsigned int try)
 {
-	char time[NAME_TIME_SIZE], again[12] = "", executable[EXECUTABLE_MAX + 1];
+	char time[NAME_TIME_SIZE], number[12] = "", executable[EXECUTABLE_MAX + 1];
 
 	name_copy_executable(executable, report->executable);
 	name_time(time, report->end_ms);
 	if (try)
-		snprintf(again, sizeof(again), "-%u", try);
-	snprintf(out, NAME_FILE_SIZE, "%s_%d_%s%s%s", executable, (int)report->pid, time, again,
-		 end);
+		snprintf(number, sizeof(number), "-%u", try);
+	snprintf(out, NAME_FILE_SIZE, "%s_%d_%s%s%s", executable, (int)report->pid, time, number,
+		 suffix);
 }
 
-/* As the finalizer of splitmix64 does (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/* The finalizer of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
  * Generators, 2014). */
 static uint64_t name_mix(uint64_t into, uint64_t value)
 {
@@ -64,9 +63,11 @@ static uint64_t name_mix(uint64_t into, uint64_t value)
 	return into ^ into >> 31;
 }
 
-/* Asked for anew each time: what was drawn once would be shared by forked children, and by all that
- * wake up from one snapshot. The kernel's generator may itself be shared by those for a while, and
- * have nothing to give early in a boot; clocks that count nanoseconds and the host's name help out. */
+/* Draw new randomness for each call: forked children and machines restored from one snapshot
+ * would share a stored seed.
+ *
+ * Such machines may share the kernel's generator for a while, and early in a boot it may have no
+ * entropy. Therefore add nanosecond clocks and the host name. */
 uint32_t name_unique(void)
 {
 	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_BOOTTIME,
@@ -85,25 +86,22 @@ uint32_t name_unique(void)
 	return (uint32_t)(mixed >> 32);
 }
 
-/* The digits of PATTERN's 'd's in TEXT as numbers in the order of the runs; every other
- * character stands for itself. */
-static bool name_matches(const char *text, const char *pattern, unsigned int *numbers)
+bool name_matches(const char *text, const char *pattern, unsigned int *numbers)
 {
 	bool in_run = false;
 
 	for (; *pattern; pattern++, text++) {
-		if (*pattern != 'd') {
-			if (*text != *pattern)
-				return false;
-			in_run = false;
-			continue;
-		}
-		if (!isdigit((unsigned char)*text))
+		bool digit = *pattern == 'd';
+
+		if (digit             ? !isdigit((unsigned char)*text)
+		    : *pattern == 'x' ? !strchr("0123456789abcdef", *text) || !*text
+				      : *text != *pattern)
 			return false;
-		if (!in_run)
+		if (digit && !in_run)
 			*numbers++ = 0;
-		numbers[-1] = numbers[-1] * 10 + (unsigned int)(*text - '0');
-		in_run = true;
+		if (digit)
+			numbers[-1] = numbers[-1] * 10 + (unsigned int)(*text - '0');
+		in_run = digit;
 	}
 	return true;
 }
@@ -117,7 +115,7 @@ bool name_parse(const char *name, const char *suffix, int64_t *seconds)
 	if (length <= strlen(suffix) || strcmp(name + end, suffix) != 0)
 		return false;
 
-	/* "-N": only behind the Z of the time, whose own parts end in digits as well. */
+	/* "-N" follows only the Z of the time, because parts of the time end in digits as well. */
 	for (digits = 0; digits < end && isdigit((unsigned char)name[end - 1 - digits]);)
 		digits++;
 	if (digits && digits + 2 <= end && name[end - 1 - digits] == '-' &&
@@ -130,8 +128,8 @@ bool name_parse(const char *name, const char *suffix, int64_t *seconds)
 	for (digits = 0; digits < end && isdigit((unsigned char)name[end - 1 - digits]);)
 		digits++;
 	if (!digits || end - digits < 2 || name[end - 1 - digits] != '_')
-		return false; /* no pid, or no executable before it */
+		return false; /* no pid, or no executable in front of it */
 
-	*seconds = date_seconds(&(struct date){ n[0], n[1], n[2], n[3], n[4], n[5] });
+	*seconds = date_seconds(n);
 	return true;
 }

@@ -1,8 +1,6 @@
-/* Looks through a directory for the oldest of our profiles. */
+/* Search of a directory for the oldest profiles of the agent. */
 #include "upload/files/oldest.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,12 +8,12 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/fd.h"
+#include "upload/files/dir.h"
 #include "upload/files/temporary.h"
 
 #define BLOCK 4096
 
-/* The clocks of the machines that share a directory differ by so much, or else one is wrong. */
+/* Maximum clock difference between machines that share a directory; beyond it a clock is wrong. */
 #define FUTURE_SECONDS 60
 
 uint64_t oldest_blocks(uint64_t length)
@@ -23,7 +21,7 @@ uint64_t oldest_blocks(uint64_t length)
 	return (length + BLOCK - 1) / BLOCK * BLOCK;
 }
 
-/* The order of age: profiles of one second by name, so that the order is one. */
+/* Order of age; profiles of one second are ordered by name, so that the order is total. */
 static bool oldest_is_before(const struct oldest_file *a, const struct oldest_file *b)
 {
 	if (a->future != b->future)
@@ -56,7 +54,7 @@ static void oldest_examine(struct oldest *out, int dir, const struct oldest_file
 
 	if (temporary_is(name))
 		temporary_sweep(dir, name);
-	if (strlen(name) >= sizeof(file.name) || !name_parse(name, out->end, &file.seconds))
+	if (strlen(name) >= sizeof(file.name) || !name_parse(name, out->suffix, &file.seconds))
 		return;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid())
@@ -64,7 +62,7 @@ static void oldest_examine(struct oldest *out, int dir, const struct oldest_file
 	if (st.st_mtime < file.seconds)
 		file.seconds = st.st_mtime;
 	file.future = file.seconds > out->now + FUTURE_SECONDS;
-	/* Not its length: a sparse file takes no room. */
+	/* Blocks instead of the length: a sparse file takes no space. */
 	file.bytes = (uint64_t)st.st_blocks * 512 + out->companion_bytes;
 	file.length = (uint64_t)st.st_size;
 	strcpy(file.name, name);
@@ -77,20 +75,14 @@ int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after)
 {
 	struct dirent *entry;
 	DIR *listing;
-	int fd;
+	int err;
 
 	out->total = 0;
 	out->count = 0;
 	out->now = (int64_t)(clock_realtime_ns() / 1000000000u);
-	/* A descriptor of its own: closedir() closes it, and readers do not share a position. */
-	fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	if (fd < 0)
-		return fd;
-	listing = fdopendir(fd);
-	if (!listing) {
-		close(fd);
-		return -ENOMEM;
-	}
+	listing = dir_list(dir, &err);
+	if (!listing)
+		return err;
 	while ((entry = readdir(listing)))
 		if (!after || strcmp(entry->d_name, after->name) != 0)
 			oldest_examine(out, dir, after, entry->d_name);

@@ -1,4 +1,4 @@
-/* Looks through a directory for the oldest of our profiles. */
+/* Search of a directory for the oldest profiles of the agent. */
 #ifndef UPLOAD_FILES_OLDEST_H
 #define UPLOAD_FILES_OLDEST_H
 
@@ -8,35 +8,36 @@
 
 #include "upload/files/name.h"
 
-/* How many one look remembers, however many there are. */
+/* Number of files that one scan returns at most. */
 #define OLDEST_MAX 64
 
 struct oldest_file {
-	int64_t seconds; /* since 1970: by its name or by its last change, whichever is earlier */
-	bool future; /* that is to come: nobody knows how old it is, and it counts as the oldest */
-	uint64_t bytes; /* of the disk, with those beside it */
+	int64_t seconds; /* since 1970: the earlier of the name's time and the last change */
+	bool future; /* its time lies in the future, so its age is unknown; sorts as the oldest */
+	uint64_t bytes; /* on disk, with its companion files */
 	uint64_t length;
 	char name[NAME_FILE_SIZE];
 };
 
 struct oldest {
 	/* Set by the caller. */
-	const char *end;          /* of their names: NAME_PROFILE or NAME_SPOOLED */
-	uint64_t companion_bytes; /* that each takes beyond its own file */
+	const char *suffix;       /* of the names: NAME_PROFILE or NAME_SPOOLED */
+	uint64_t companion_bytes; /* on disk, of each file's companion files */
 
-	uint64_t total; /* bytes of the disk that all of our profiles there take */
-	int64_t now;    /* when looked, in seconds since 1970 */
+	uint64_t total; /* on disk, of all the agent's profiles in the directory */
+	int64_t now;    /* time of the scan, in seconds since 1970 */
 	size_t count;
 	struct oldest_file files[OLDEST_MAX]; /* oldest first */
 };
 
-/* Fill OUT with the oldest of those that come after AFTER (NULL: of all) in the order of age;
- * temporary files whose writer is gone are removed in passing. Only plain files of this user's count
- * as ours: others may have put what they like under such a name.
- * Returns 0 or -errno. Others may add and remove meanwhile. */
+/* Fill OUT with the oldest files after AFTER in the order of age; a NULL AFTER starts at the
+ * oldest. Temporary files without a writer are removed (temporary_sweep()).
+ *
+ * Only regular files of this user count: other users can choose such names too. Other processes
+ * may add and remove files meanwhile. Returns 0 or -errno. Called by the agent's thread and by delivery threads. */
 int oldest_scan(struct oldest *out, int dir, const struct oldest_file *after);
 
-/* The bytes of the disk that a file of LENGTH takes, as most file systems have it. */
+/* Disk bytes of a file of LENGTH bytes, with the block size of most file systems. */
 uint64_t oldest_blocks(uint64_t length);
 
 #endif

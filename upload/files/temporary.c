@@ -1,4 +1,4 @@
-/* Files under a hidden name, so that nobody takes a half of one for a profile. */
+/* Temporary files with a hidden name. */
 #include "upload/files/temporary.h"
 
 #include <errno.h>
@@ -12,14 +12,15 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "upload/files/dir.h"
 
 #define PREFIX ".asprof-agent."
 
-/* Two containers may share a directory and a pid. */
+/* Names may be taken: two containers may share a directory and a pid, and profiles a second. */
 #define TRIES_MAX 1000
 
-/* Between making a file and locking it, and between unlocking and naming it, a writer is there
- * without a lock. And where locks are not to be had, a long silence has to do. */
+/* A live writer holds no lock between creating and locking the file, and between unlocking and
+ * renaming it. On file systems without locks only the long limit protects it. */
 #define UNLOCKED_MAX_SECONDS 60
 #define SILENT_MAX_SECONDS   3600
 
@@ -40,13 +41,25 @@ int temporary_create(int dir, mode_t mode, char name[NAME_FILE_SIZE])
 
 int temporary_close(int dir, const char *name, int fd, int err)
 {
-	/* Said outright: a forked child may hold the descriptor as well. */
+	/* Unlock explicitly: a forked child may hold the descriptor as well. */
 	flock(fd, LOCK_UN);
-	/* A quota, or a server of files that was asked late. */
+	/* Fails for an exceeded quota, or for a network file system that writes late. */
 	if (close(fd) && !err)
 		err = -errno;
 	if (err)
 		unlinkat(dir, name, 0);
+	return err;
+}
+
+int temporary_rename(int dir, const char *temporary, const struct report *report,
+		     char name[NAME_FILE_SIZE])
+{
+	int err = -EEXIST;
+
+	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
+		name_file(name, report, NAME_PROFILE, try);
+		err = dir_rename_new(dir, temporary, name);
+	}
 	return err;
 }
 
@@ -58,7 +71,7 @@ bool temporary_is(const char *name)
 static bool temporary_is_locked(int dir, const char *name)
 {
 	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-	bool locked = true; /* as far as anybody can tell */
+	bool locked = true; /* unless the lock proves otherwise */
 
 	if (fd < 0)
 		return locked;

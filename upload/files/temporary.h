@@ -1,4 +1,4 @@
-/* Files under a hidden name, so that nobody takes a half of one for a profile. */
+/* Temporary files with a hidden name, so that no reader takes an incomplete file for a profile. */
 #ifndef UPLOAD_FILES_TEMPORARY_H
 #define UPLOAD_FILES_TEMPORARY_H
 
@@ -7,19 +7,24 @@
 
 #include "upload/files/name.h"
 
-/* Make a file in DIR and set NAME to what it is called. Returns a descriptor to write to, which
- * is locked as long as it is being written (release with temporary_close), or -errno. */
+/* Create a temporary file in DIR and set NAME to its name. Returns a descriptor for writing,
+ * locked until temporary_close(), or -errno. */
 int temporary_create(int dir, mode_t mode, char name[NAME_FILE_SIZE]);
 
-/* Close FD, the file NAME; it goes when ERR, or closing, tells that it is not whole.
- * Returns ERR, or what closing came to: 0 or -errno. */
+/* Close FD, the descriptor of file NAME. Removes the file if ERR is not 0 or closing fails.
+ * Returns ERR if not 0, else the result of closing: 0 or -errno. */
 int temporary_close(int dir, const char *name, int fd, int err);
 
-/* True when NAME is one that temporary_create() makes. */
+/* Rename the file TEMPORARY in DIR to the first free profile name of REPORT, which NAME then is.
+ * Returns 0 or -errno. */
+int temporary_rename(int dir, const char *temporary, const struct report *report,
+		     char name[NAME_FILE_SIZE]);
+
+/* True if temporary_create() makes such a NAME. */
 bool temporary_is(const char *name);
 
-/* Remove the file NAME in DIR, a temporary one of this user's, if its writer is gone: nobody has it
- * locked and a minute has passed, or an hour has. */
+/* Remove the temporary file NAME of this user in DIR if its writer is gone. That is: it is
+ * unlocked and unchanged for a minute, or unchanged for an hour. */
 void temporary_sweep(int dir, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words that come from outside. */
+/* Checks of untrusted words. */
 #include "upload/files/untrusted.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const struct {
 	size_t min, max;
 	const char *not_at_ends;
 } words[] = {
-	/* Without dots: "x.elb" would be a host that anybody can have at Amazon. */
+	/* No dots: anyone can own a host "x.elb" at Amazon. */
 	[UNTRUSTED_REGION] = { ALNUM "-_", 1, 63, "-_" },
 	[UNTRUSTED_BUCKET] = { ALNUM "-_.", 1, 255, "." },
 	[UNTRUSTED_ACCOUNT] = { ALNUM "-_", 1, 64, "" },
@@ -18,7 +18,7 @@ static const struct {
 	[UNTRUSTED_MACHINE] = { ALNUM ":/-_.+=,@", 1, 512, "" },
 };
 
-bool untrusted_is_valid(enum outside word, const char *text)
+bool untrusted_is_valid(enum untrusted word, const char *text)
 {
 	size_t length = strlen(text);
 

@@ -1,20 +1,20 @@
-/* Words that come from outside, from settings, metadata services and servers, and are put into host
- * names, paths and headers: whether they are what they should be. */
+/* Checks of untrusted words. They come from settings, metadata services and servers, and go into
+ * host names, paths and headers. */
 #ifndef UPLOAD_FILES_UNTRUSTED_H
 #define UPLOAD_FILES_UNTRUSTED_H
 
 #include <stdbool.h>
 
-enum outside {
-	UNTRUSTED_REGION,  /* a label of a host name */
-	UNTRUSTED_BUCKET,  /* labels of a host name, or a path's part */
-	UNTRUSTED_ACCOUNT, /* a header's value */
-	UNTRUSTED_ROLE,    /* a path's last part, as IAM has it */
-	UNTRUSTED_MACHINE, /* an instance's id or a task's ARN */
+enum untrusted {
+	UNTRUSTED_REGION,  /* one label of a host name */
+	UNTRUSTED_BUCKET,  /* labels of a host name, or a path segment */
+	UNTRUSTED_ACCOUNT, /* a header value */
+	UNTRUSTED_ROLE,    /* the last segment of a path, by the rules of IAM */
+	UNTRUSTED_MACHINE, /* an instance id or a task ARN */
 };
 
-/* Whether TEXT can be such a WORD and nothing else: no more of a host name, a path or a header than
- * one of its kind is. */
-bool untrusted_is_valid(enum outside word, const char *text);
+/* True if TEXT is a valid word of kind WORD. It then cannot add another part to a host name,
+ * path or header. */
+bool untrusted_is_valid(enum untrusted word, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sends HTTP requests with libcurl: the one place that knows it. */
+/* HTTP sender that uses libcurl; the only module that depends on it. */
 #include "upload/http/http_curl.h"
 
 #include <curl/curl.h>
@@ -17,7 +17,7 @@
 #include "upload/http/http_ca.h"
 #include "upload/http/url.h"
 
-/* Once an upload moves slower than this for so long it is given up and tried anew. */
+/* A slower upload is aborted after this time and retried. */
 #define SLOW_BYTES_A_SECOND 512L
 #define SLOW_SECONDS        20L
 
@@ -25,9 +25,9 @@ struct http_curl {
 	struct http http;
 	CURL *curl;
 	char *ca_file;
-	struct buf ca; /* while a request is under way */
+	struct buf ca; /* loaded for the request in progress */
 	const atomic_bool *stop;
-	unsigned int begun; /* how often the request that is under way was */
+	unsigned int attempts; /* connections used by the request in progress */
 };
 
 static const struct {
@@ -56,7 +56,7 @@ static int http_curl_errno(CURLcode code)
 	return code == CURLE_OK ? 0 : -EIO;
 }
 
-/* The program counts on the lowest free descriptors, its stdio's among them. */
+/* The program may depend on the lowest free descriptors, such as stdio's. */
 static curl_socket_t http_curl_open_socket(void *unused, curlsocktype purpose,
 					   struct curl_sockaddr *address)
 {
@@ -68,8 +68,8 @@ static curl_socket_t http_curl_open_socket(void *unused, curlsocktype purpose,
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-/* A handle keeps one to be woken by, which it asks for under this name. Ours is linked in the place
- * of the C library's, and seen by nobody else. */
+/* libcurl creates a wake-up descriptor for each handle by this name. This definition replaces
+ * the C library's in the image only. */
 int eventfd(unsigned int count, int flags)
 {
 	int fd = fd_raise((int)syscall(SYS_eventfd2, count, flags));
@@ -79,8 +79,8 @@ int eventfd(unsigned int count, int flags)
 	return fd < 0 ? -1 : fd;
 }
 
-/* Who takes an answer. */
-struct taker {
+/* Receiver of a response. */
+struct response_sink {
 	CURL *curl;
 	const struct http_request *request;
 	struct http_response *response;
@@ -88,72 +88,43 @@ struct taker {
 
 static size_t http_curl_write_body(char *data, size_t size, size_t count, void *arg)
 {
-	const struct taker *taker = arg;
+	const struct response_sink *sink = arg;
 	long status = 0;
 	int err;
 
-	curl_easy_getinfo(taker->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (taker->request->take && (status == 200 || status == 206))
-		err = taker->request->take(taker->request->take_arg, status, data, size * count);
+	curl_easy_getinfo(sink->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (sink->request->take && (status == 200 || status == 206))
+		err = sink->request->take(sink->request->take_arg, status, data, size * count);
 	else
-		err = buf_append(&taker->response->body, data, size * count);
+		err = buf_append(&sink->response->body, data, size * count);
 	return err ? 0 : size * count;
 }
 
-static bool header_value(const char *line, size_t length, const char *name, char *out, size_t size)
+/* The value of the header NAME of the response; "": not sent. */
+static const char *http_curl_header(const struct http_curl *self, const char *name)
 {
-	size_t name_length = strlen(name), n = 0;
+	struct curl_header *header;
 
-	if (length <= name_length || strncasecmp(line, name, name_length) != 0 ||
-	    line[name_length] != ':')
-		return false;
-	line += name_length + 1;
-	length -= name_length + 1;
-	while (length && (*line == ' ' || *line == '\t')) {
-		line++;
-		length--;
-	}
-	while (n < length && n + 1 < size && line[n] != '\r' && line[n] != '\n') {
-		out[n] = line[n];
-		n++;
-	}
-	out[n] = '\0';
-	return true;
+	return curl_easy_header(self->curl, name, 0, CURLH_HEADER, -1, &header) ? ""
+										: header->value;
 }
 
-/* What Retry-After says: seconds, or a date. */
-static int64_t http_curl_read_headers(const char *text)
+static void http_curl_read_headers(const struct http_curl *self, struct http_response *response)
 {
-	long seconds;
-	time_t date;
+	time_t date = curl_getdate(http_curl_header(self, "date"), NULL);
+	curl_off_t number;
 
-	if (text[0] && !text[strspn(text, "0123456789")]) {
-		seconds = strtol(text, NULL, 10);
-		return seconds;
-	}
-	date = curl_getdate(text, NULL);
-	seconds = date > 0 ? date - (time_t)(clock_realtime_ns() / 1000000000u) : 0;
-	return seconds > 0 ? seconds : 0;
-}
-
-static size_t take_header(char *data, size_t size, size_t count, void *arg)
-{
-	struct http_response *response = arg;
-	size_t length = size * count;
-	char value[64];
-
-	if (header_value(data, length, "date", value, sizeof(value))) {
-		time_t date = curl_getdate(value, NULL);
-
-		response->date = date > 0 ? date : 0;
-	}
-	if (header_value(data, length, "retry-after", value, sizeof(value)))
-		response->retry_after = http_curl_read_headers(value);
-	header_value(data, length, "x-amz-bucket-region", response->region,
-		     sizeof(response->region));
-	header_value(data, length, "x-amz-meta-sha256", response->sha256, sizeof(response->sha256));
-	header_value(data, length, "location", response->location, sizeof(response->location));
-	return length;
+	response->date = date > 0 ? date : 0;
+	if (!curl_easy_getinfo(self->curl, CURLINFO_RETRY_AFTER, &number))
+		response->retry_after = number;
+	if (!curl_easy_getinfo(self->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &number))
+		response->length = number > 0 ? number : 0;
+	snprintf(response->region, sizeof(response->region), "%s",
+		 http_curl_header(self, "x-amz-bucket-region"));
+	snprintf(response->sha256, sizeof(response->sha256), "%s",
+		 http_curl_header(self, "x-amz-meta-sha256"));
+	snprintf(response->location, sizeof(response->location), "%s",
+		 http_curl_header(self, "location"));
 }
 
 static int http_curl_check_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -167,8 +138,8 @@ static int http_curl_check_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_
 	return (self->stop && atomic_load(self->stop)) || privileges_follow(false);
 }
 
-/* A connection stands, and the request is to be sent over it. Where one that was kept ends before an answer has begun, curl
- * takes another by itself. */
+/* A connection is ready for the request. If a kept connection ends before the response starts,
+ * curl opens another by itself. */
 static int http_curl_count_attempt(void *arg, char *remote, char *local, int remote_port,
 				   int local_port)
 {
@@ -178,7 +149,7 @@ static int http_curl_count_attempt(void *arg, char *remote, char *local, int rem
 	(void)local;
 	(void)remote_port;
 	(void)local_port;
-	self->begun++;
+	self->attempts++;
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -187,9 +158,9 @@ static bool http_curl_is_unanswered(const struct http_curl *self,
 {
 	curl_off_t sent = 0;
 
-	if (self->begun > 1)
+	if (self->attempts > 1)
 		return true;
-	if (code == CURLE_OK || status || !self->begun)
+	if (code == CURLE_OK || status || !self->attempts)
 		return false;
 	curl_easy_getinfo(self->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
 	return (uint64_t)sent >= request->body_length;
@@ -207,13 +178,13 @@ static int http_curl_set_ca(struct http_curl *self, const char *url, struct http
 	err = http_ca_read(&self->ca, self->ca_file);
 	if (err) {
 		snprintf(response->problem, sizeof(response->problem),
-			 "no certificate authorities: %s: %s",
+			 "cannot read the certificate authorities: %s: %s",
 			 self->ca_file ? self->ca_file
-				       : "none of the usual places has them (set AWS_CA_BUNDLE)",
+				       : "no bundle of a known distribution (set AWS_CA_BUNDLE)",
 			 strerror(-err));
 		return err;
 	}
-	/* mbedTLS takes PEM only with its NUL. */
+	/* mbedTLS requires the terminating NUL of a PEM buffer. */
 	if (!buf_string(&self->ca))
 		return -ENOMEM;
 	blob.data = self->ca.data;
@@ -235,7 +206,7 @@ static struct curl_slist *http_curl_header_lines(const struct http_request *requ
 	struct curl_slist *list = NULL, *more;
 	char *line;
 
-	/* Neither "100 Continue" nor a type that nobody asked for. */
+	/* Suppress "100 Continue" and curl's default content type. */
 	list = curl_slist_append(NULL, "Expect:");
 	if (list && !has_header(request, "content-type")) {
 		more = curl_slist_append(list, "Content-Type:");
@@ -276,13 +247,13 @@ static void http_curl_set_request(struct http_curl *self, const struct http_requ
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	if (!strcmp(request->method, "HEAD"))
-		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L); /* or it would wait for the body */
+		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L); /* otherwise curl waits for a body */
 	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	/* Both are otherwise taken from the program's environment. */
+	/* By default curl reads both from the program's environment. */
 	curl_easy_setopt(curl, CURLOPT_PROXY, request->proxy ? request->proxy : "");
 	curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
-	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, request->keep ? 0L : 1L);
+	curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, request->keep_connection ? 0L : 1L);
 	if (request->body) {
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
 				 (curl_off_t)request->body_length);
@@ -310,14 +281,12 @@ static void http_curl_set_limits(struct http_curl *self, const struct http_reque
 	curl_easy_setopt(curl, CURLOPT_PREREQDATA, self);
 }
 
-static void http_curl_set_response(struct taker *taker, char *words)
+static void http_curl_set_response(struct response_sink *sink, char *words)
 {
-	CURL *curl = taker->curl;
+	CURL *curl = sink->curl;
 
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, http_curl_write_body);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, taker);
-	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(curl, CURLOPT_HEADERDATA, taker->response);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, sink);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
 }
 
@@ -326,24 +295,17 @@ static int http_curl_send(struct http *http, const struct http_request *request,
 {
 	struct http_curl *self = (struct http_curl *)http;
 	char *url = strndup((const char *)request->url.data, request->url.length);
-	struct taker taker = { self->curl, request, response };
+	struct response_sink sink = { self->curl, request, response };
 	char words[CURL_ERROR_SIZE] = "";
 	struct curl_slist *lines;
 	struct url parsed;
-	curl_off_t length;
 	bool failed;
 	CURLcode code;
 	int err;
 
 	buf_reset(&response->body);
-	response->status = 0;
-	response->date = 0;
-	response->length = 0;
-	response->retry_after = 0;
-	response->region[0] = response->sha256[0] = response->location[0] = '\0';
-	response->problem[0] = '\0';
-	response->unanswered = false;
-	self->begun = 0;
+	*response = (struct http_response){ .body = response->body };
+	self->attempts = 0;
 
 	curl_easy_reset(self->curl); /* keeps its connections */
 	lines = http_curl_header_lines(request, &failed);
@@ -354,13 +316,12 @@ static int http_curl_send(struct http *http, const struct http_request *request,
 		goto out;
 	http_curl_set_request(self, request, url);
 	http_curl_set_limits(self, request);
-	http_curl_set_response(&taker, words);
+	http_curl_set_response(&sink, words);
 	curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, lines);
 
 	code = curl_easy_perform(self->curl);
 	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
-	if (!curl_easy_getinfo(self->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
-		response->length = length > 0 ? length : 0;
+	http_curl_read_headers(self, response);
 	response->unanswered = http_curl_is_unanswered(self, request, code, response->status);
 	err = http_curl_errno(code);
 	if (err)

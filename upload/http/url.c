@@ -1,32 +1,18 @@
-/* URLs: taken apart, and percent-encoded as S3's signatures want it. */
+/* URLs: parse, and percent-encode for S3's signatures. */
 #include "upload/http/url.h"
 
-#include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
-/* Not <ctype.h>: that asks the program's locale. */
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static char to_lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-static bool is_letter(char c)
-{
-	return to_lower(c) >= 'a' && to_lower(c) <= 'z';
-}
+#include "core/text/loopback.h"
 
 static bool url_is_host_character(char c, bool ipv6)
 {
 	if (ipv6)
-		return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f') || c == ':' ||
-		       c == '.';
-	return is_digit(c) || is_letter(c) || c == '-' || c == '.' || c == '_';
+		return isxdigit((unsigned char)c) || c == ':' || c == '.';
+	return isalnum((unsigned char)c) || c == '-' || c == '.' || c == '_';
 }
 
 static int url_parse_host(struct url *url, const char **text)
@@ -40,7 +26,7 @@ static int url_parse_host(struct url *url, const char **text)
 	for (; url_is_host_character(*p, url->ipv6); p++) {
 		if (length + 1 == sizeof(url->host))
 			return -EINVAL;
-		url->host[length++] = to_lower(*p);
+		url->host[length++] = (char)tolower((unsigned char)*p);
 	}
 	url->host[length] = '\0';
 	if (!length || (url->ipv6 && *p++ != ']'))
@@ -58,9 +44,9 @@ static int url_parse_port(struct url *url, const char **text)
 	if (!url->port_written)
 		return 0;
 	p++;
-	if (!is_digit(*p))
+	if (!isdigit((unsigned char)*p))
 		return -EINVAL;
-	for (url->port = 0; is_digit(*p); p++) {
+	for (url->port = 0; isdigit((unsigned char)*p); p++) {
 		url->port = url->port * 10 + (unsigned int)(*p - '0');
 		if (url->port > 65535)
 			return -EINVAL;
@@ -100,7 +86,7 @@ int url_encode(struct buf *out, const char *text, bool slash)
 	int err = 0;
 
 	for (; *text && !err; text++) {
-		if (is_digit(*text) || is_letter(*text) || strchr("-._~", *text) ||
+		if (isalnum((unsigned char)*text) || strchr("-._~", *text) ||
 		    (slash && *text == '/'))
 			err = buf_append(out, text, 1);
 		else
@@ -111,12 +97,7 @@ int url_encode(struct buf *out, const char *text, bool slash)
 
 bool url_is_loopback(const struct url *url)
 {
-	struct in6_addr six;
-	struct in_addr four;
-
 	if (url->ipv6)
-		return inet_pton(AF_INET6, url->host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
-	if (inet_pton(AF_INET, url->host, &four) == 1)
-		return ntohl(four.s_addr) >> 24 == 127;
-	return !strcmp(url->host, "localhost");
+		return text_is_loopback(AF_INET6, url->host);
+	return text_is_loopback(AF_INET, url->host) || !strcmp(url->host, "localhost");
 }

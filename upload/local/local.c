@@ -1,4 +1,4 @@
-/* The local reporter: each report is a file in a directory. */
+/* Local reporter: each report becomes a file in a directory. */
 #include "upload/local/local.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/agent/files_removed.h"
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/log.h"
@@ -20,32 +21,28 @@
 #include "upload/files/place.h"
 #include "upload/files/temporary.h"
 
-/* Where nobody named a directory nobody expects it to grow for long. */
+/* Limit of a directory that no setting names. */
 #define DEFAULT_MAX_BYTES (256u << 20)
 
-/* Other processes add to the directory too, so what it holds is looked up this often. */
-#define LOOK_INTERVAL_NS 30000000000u
-
-/* Names taken by other profiles of the same second. */
-#define TRIES_MAX 1000
+/* Interval between scans of the directory: other processes add files, too. */
+#define SCAN_INTERVAL_NS 30000000000u
 
 struct folder {
-	char *path; /* absolute, for words and to open it anew; NULL: there is none */
+	char *path; /* absolute, for messages and to reopen; NULL: none */
 	bool private;
 	int dir;
-	uint64_t max_bytes;  /* 0: keep all */
-	uint64_t used_bytes; /* of the disk, when last looked, and by us since */
-	uint64_t scanned_ns; /* 0: never */
+	uint64_t max_bytes;  /* 0: unlimited */
+	uint64_t used_bytes; /* on disk: of the last scan plus later reports */
+	uint64_t scanned_ns; /* time of the last scan; 0: none */
 };
 
 struct local {
 	struct reporter reporter;
-	struct folder main,
-		own;         /* the second is the user's, where the first cannot be written to */
-	bool named;          /* by LOCAL_DIR */
-	uint64_t max_age_ns; /* or OPTION_OFF */
+	struct folder main, own; /* for this user, if MAIN is not writable */
+	bool is_named;           /* LOCAL_DIR is set */
+	uint64_t max_age_ns;     /* or OPTION_OFF */
 	char *destination;
-	int said; /* the failure that was said last; 0 after a success */
+	int logged_error; /* the last logged error; 0 after a success */
 };
 
 static void folder_close(struct folder *folder)
@@ -71,8 +68,9 @@ static bool error_is_forbidden(int err)
 	return err == -EACCES || err == -EPERM || err == -EROFS;
 }
 
-/* Neither DIR, what has come of opening it, nor the user's own directory can be written to, whoever this
- * process becomes, as in a container with a read-only root and no /tmp. */
+/* DIR is the descriptor or error of the configured directory. True if neither it nor the user's
+ * own directory is on a writable file system. The user does not matter. An example is a
+ * container with a read-only root and no /tmp. */
 static bool local_is_read_only(int dir)
 {
 	struct folder own = { .path = NULL };
@@ -88,8 +86,15 @@ static bool local_is_read_only(int dir)
 	return alone;
 }
 
-/* One that is another user's may be this one's, or made for it, later; a profile comes before. */
-static int memory_file_create_unlinked(struct folder *folder, const char *path)
+/* True if ERR means that a sandbox has removed the directory. */
+static bool process_has_no_files(int err)
+{
+	return err == -ESRCH || (err == -ENOENT && files_are_removed());
+}
+
+/* If another user owns the directory, it is opened again for each profile: the owner or the
+ * process's user may change. */
+static int local_open_named(struct folder *folder, const char *path)
 {
 	int err;
 
@@ -101,13 +106,17 @@ static int memory_file_create_unlinked(struct folder *folder, const char *path)
 		err = -EROFS;
 	else if (error_is_forbidden(err))
 		return 0;
-	if (err < 0)
+	if (process_has_no_files(err))
+		log_info("the program has given up access to files; %s gets no profiles of this "
+			 "process",
+			 folder->path);
+	else if (err < 0)
 		log_error("cannot open " OPTION_PREFIX "LOCAL_DIR %s: %s", folder->path,
 			  strerror(-err));
 	return err < 0 ? err : 0;
 }
 
-/* True when the directory that a package or an administrator provides is there for us. */
+/* True if a package or administrator provides a directory that is writable. */
 static bool folder_open_shared(struct folder *folder)
 {
 	int fd = fd_raise(open(PLACE_SHARED, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -122,12 +131,12 @@ static bool folder_open_shared(struct folder *folder)
 	return true;
 }
 
-/* QUIET where the same was said before. */
+/* QUIET: the error was logged before. */
 static int folder_open_private(struct folder *folder, bool quiet)
 {
 	folder->private = true;
 	folder->dir = place_private(&folder->path);
-	if (folder->dir < 0 && !quiet)
+	if (folder->dir < 0 && !quiet && !process_has_no_files(folder->dir))
 		log_error("cannot keep profiles in %s: %s; set " OPTION_PREFIX "LOCAL_DIR",
 			  folder->path ? folder->path : "a directory",
 			  place_error_text(folder->dir));
@@ -141,19 +150,6 @@ static int folder_open_default(struct folder *folder, bool quiet)
 	folder->private = false;
 	folder->path = strdup(PLACE_SHARED);
 	return folder->path ? 0 : -ENOMEM;
-}
-
-/* Give the file TEMPORARY the first name of REPORT that is free. */
-static int temporary_rename(int dir, const char *temporary, const struct report *report,
-			    char name[NAME_FILE_SIZE])
-{
-	int err = -EEXIST;
-
-	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
-		name_file(name, report, NAME_PROFILE, try);
-		err = dir_rename_new(dir, temporary, name);
-	}
-	return err;
 }
 
 static int local_write_report(int dir, const struct report *report, char name[NAME_FILE_SIZE])
@@ -182,8 +178,8 @@ static int64_t local_age_limit(const struct local *local)
 	return (int64_t)((now - local->max_age_ns) / 1000000000u);
 }
 
-/* Make room for MORE bytes within the limits. Looking through the directory costs with its size: so a
- * look makes room for some reports, and is not made for each, unless NOW. */
+/* Make room for MORE bytes within the limits. A scan costs time in proportion to the directory's
+ * size. So each scan makes room for several reports; NOW forces one. */
 static void folder_enforce_limits(struct local *local, struct folder *folder, uint64_t more,
 				  bool now)
 {
@@ -192,20 +188,20 @@ static void folder_enforce_limits(struct local *local, struct folder *folder, ui
 
 	if (unlimited && local->max_age_ns == OPTION_OFF)
 		return;
-	if (!now && folder->scanned_ns && now_ns - folder->scanned_ns < LOOK_INTERVAL_NS &&
+	if (!now && folder->scanned_ns && now_ns - folder->scanned_ns < SCAN_INTERVAL_NS &&
 	    (unlimited || folder->used_bytes + more <= max))
 		return;
 	if (unlimited)
 		max = UINT64_MAX;
 	else
 		max = max > more ? max - more : 0;
-	/* Failing here says itself soon enough, as a full disk. */
+	/* An error here shows up soon as a full disk. */
 	if (!limit_directory(folder->dir, max, max - max / 32, local_age_limit(local),
 			     &folder->used_bytes))
 		folder->scanned_ns = now_ns;
 }
 
-/* The directory was removed; somebody cleaning up does not mean to end it all. */
+/* The directory was deleted, probably by a cleanup. Create it again. */
 static int folder_reopen(struct folder *folder)
 {
 	char *path = NULL;
@@ -225,7 +221,7 @@ static int folder_reopen(struct folder *folder)
 	return 0;
 }
 
-static int put(struct local *local, struct folder *folder, const struct report *report)
+static int folder_put(struct local *local, struct folder *folder, const struct report *report)
 {
 	uint64_t more = oldest_blocks(report_length(report));
 	char name[NAME_FILE_SIZE];
@@ -251,52 +247,51 @@ static int put(struct local *local, struct folder *folder, const struct report *
 	return 0;
 }
 
-/* The directory was another user's to write to, before the process became this one. ERR is what it
- * says. */
+/* The process changed its user, which cannot write to the main directory. ERR is that error. */
 static int local_put_in_own(struct local *local, const struct report *report, int err)
 {
 	struct folder *own = &local->own;
-	int own_err = own->path ? put(local, own, report) : -EACCES;
+	int own_err = own->path ? folder_put(local, own, report) : -EACCES;
 
 	/* The user may have changed again. */
 	if (!error_is_forbidden(own_err))
 		return own_err;
 	folder_close(own);
 	own->scanned_ns = own->used_bytes = 0;
-	if (local->named ? folder_open_private(own, local->said)
-			 : folder_open_default(own, local->said)) {
+	if (local->is_named ? folder_open_private(own, local->logged_error)
+			    : folder_open_default(own, local->logged_error)) {
 		folder_close(own);
 		return err;
 	}
-	own_err = put(local, own, report);
+	own_err = folder_put(local, own, report);
 	if (own_err) {
-		/* Landlock keeps it from both. */
+		/* Landlock denies both directories. */
 		folder_close(own);
 		return error_is_forbidden(own_err) ? err : own_err;
 	}
 	log_warn("user %u cannot write in %s: %s; profiles go to %s instead%s", geteuid(),
 		 local->main.path, strerror(-err), own->path,
-		 local->named ? " (let that user own the first, as chown or a unit's "
-				"StateDirectory= does)"
-			      : "");
+		 local->is_named ? " (change the owner of the first by chown or a unit's "
+				   "StateDirectory=)"
+				 : "");
 	return 0;
 }
 
-/* A cause is said once, until it is gone. */
+/* Log an error once, until a delivery succeeds. */
 static void local_log_result(struct local *local, int err)
 {
-	if (err && err != local->said)
+	if (err && err != local->logged_error && !process_has_no_files(err))
 		log_error("cannot write a profile in %s: %s", local->main.path, strerror(-err));
-	if (!err && local->said)
+	if (!err && local->logged_error)
 		log_warn("profiles are written in %s again",
 			 local->own.path ? local->own.path : local->main.path);
-	local->said = err;
+	local->logged_error = err;
 }
 
-static int deliver(struct reporter *reporter, const struct report *report)
+static int local_deliver(struct reporter *reporter, const struct report *report)
 {
 	struct local *local = (struct local *)reporter;
-	int err = put(local, &local->main, report);
+	int err = folder_put(local, &local->main, report);
 
 	if (error_is_forbidden(err))
 		err = local_put_in_own(local, report, err);
@@ -311,7 +306,7 @@ static void local_close(struct reporter *reporter)
 	local_free((struct local *)reporter);
 }
 
-/* Containers have directories of one name that are not one. */
+/* Add the inode: directories of different containers may have the same path. */
 static int local_set_destination(struct local *local)
 {
 	struct stat st = { 0 };
@@ -333,18 +328,18 @@ int local_reporter_open(struct reporter **out, const struct config *config)
 	if (!local)
 		return -ENOMEM;
 	local->reporter.name = "local";
-	local->reporter.deliver = deliver;
+	local->reporter.deliver = local_deliver;
 	local->reporter.close = local_close;
-	local->named = config->local_dir;
+	local->is_named = config->local_dir;
 	local->main.max_bytes = local->own.max_bytes = config->local_max_bytes;
 	local->max_age_ns = config->local_max_age_ns;
 	if (!config->local_max_bytes_set) {
 		local->own.max_bytes = DEFAULT_MAX_BYTES;
-		if (!local->named)
+		if (!local->is_named)
 			local->main.max_bytes = DEFAULT_MAX_BYTES;
 	}
-	err = local->named ? memory_file_create_unlinked(&local->main, config->local_dir)
-			   : folder_open_default(&local->main, false);
+	err = local->is_named ? local_open_named(&local->main, config->local_dir)
+			      : folder_open_default(&local->main, false);
 	if (!err)
 		err = local_set_destination(local);
 	if (err) {

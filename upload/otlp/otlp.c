@@ -1,4 +1,4 @@
-/* The OTLP reporter: each report as a message of the profiles signal, by OTLP/HTTP. */
+/* OTLP reporter: sends each report as a message of the profiles signal by OTLP/HTTP. */
 #include "upload/otlp/otlp.h"
 
 #include <errno.h>
@@ -11,11 +11,13 @@
 #include "profile/encode/proto_read.h"
 #include "profile/otlp/otlp_write.h"
 
-#define PATH "/v1development/profiles"
+#define PATH         "/v1development/profiles"
+#define CONTENT_TYPE "application/x-protobuf"
 
-/* Before compression. The protocol has receivers take 64 MiB, and they take less: the collector 20 MiB by HTTP, and 4 MiB by gRPC,
- * by which another one may hand it on. Pyroscope refuses for good what has more samples of a type than that, and its bound of bytes is
- * one for what it makes of all types. */
+/* Limit before compression. OTLP recommends that receivers accept 64 MiB, but they accept less.
+ * The collector accepts 20 MiB by HTTP, and 4 MiB by gRPC, by which it may forward the message.
+ * Pyroscope refuses permanently a message with more than 16000 samples of a type; its limit in
+ * bytes applies to the profiles of all types together. */
 #define MESSAGE_MAX (1u << 20)
 #define SAMPLES_MAX 16000
 
@@ -25,7 +27,7 @@ static void otlp_write_big_endian(uint8_t *to, uint64_t value, size_t bytes)
 		to[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
 }
 
-/* The same whenever this piece is sent, so that a receiver can tell that it has it. */
+/* Deterministic for a piece, so that a receiver can recognize a repetition. */
 static void otlp_set_id(uint8_t id[OTLP_ID_SIZE], const struct push_piece *piece)
 {
 	otlp_write_big_endian(id, piece->report->end_ms, 6);
@@ -70,7 +72,7 @@ static int otlp_compress(struct buf *out, const struct buf *message)
 	return err ? err : closed;
 }
 
-static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
+static int otlp_make(const struct push_piece *piece, struct http_request *request, struct buf *body)
 {
 	struct buf message = BUF_INIT(MESSAGE_MAX);
 	int err =
@@ -81,15 +83,16 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 	if (!err)
 		err = buf_append_string(&request->url, PATH);
 	if (!err)
-		err = http_request_header(request, "content-type", "application/x-protobuf");
+		err = http_request_header(request, "content-type", CONTENT_TYPE);
 	if (!err)
 		err = http_request_header(request, "content-encoding", "gzip");
 	buf_free(&message);
 	return err;
 }
 
-/* An ExportProfilesServiceResponse whose partial_success says that some was not taken, or warns. */
-static bool complains(const struct http_response *response, char *out, size_t size)
+/* Parse an ExportProfilesServiceResponse: its partial_success reports rejected profiles or a
+ * warning. */
+static bool otlp_complains(const struct http_response *response, char *out, size_t size)
 {
 	struct proto_reader reader;
 	struct proto_field field, part;
@@ -122,8 +125,9 @@ static bool complains(const struct http_response *response, char *out, size_t si
 	return rejected || words[0];
 }
 
-/* A receiver written in Go, as the collector's, may make another status of what its reader of bodies says. */
-static bool is_too_large(struct http_response *response)
+/* Receivers written in Go, like the collector, may return another status with the error text of
+ * their body reader. */
+static bool otlp_is_too_large(struct http_response *response)
 {
 	return strstr(http_text(response), "request body too large");
 }
@@ -134,9 +138,11 @@ const struct push_form otlp_form = {
 	.kinds = 1,
 	.decode_headers = true,
 	.is_500_final = true,
-	.make = make,
-	.complains = complains,
-	.is_too_large = is_too_large,
+	.path = PATH,
+	.content_type = CONTENT_TYPE,
+	.make = otlp_make,
+	.complains = otlp_complains,
+	.is_too_large = otlp_is_too_large,
 };
 
 int otlp_reporter_open(struct reporter **out, const struct config *config)

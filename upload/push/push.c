@@ -1,4 +1,4 @@
-/* Sends reports, added up, to a server by HTTP. */
+/* Sends aggregated reports to a server by HTTP. */
 #include "upload/push/push.h"
 
 #include <errno.h>
@@ -8,43 +8,43 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/log.h"
 #include "core/show_url.h"
-#include "upload/http/http_curl.h"
 #include "upload/http/url.h"
 #include "upload/queue/origin.h"
 #include "upload/queue/pairs.h"
 
 #define CONNECT_MS      5000
 #define WHOLE_MS        60000
-#define SLOW_BYTES_A_MS 20 /* a slow line gets more time for a large body */
+#define PROBE_MS        15000
+#define SLOW_BYTES_A_MS 20 /* a slow connection gets more time for a large body */
 
-/* Before compression: what OTLP has servers take at most, and more than Pyroscope's own bound. */
+/* Before compression: the limit of OTLP servers by its specification, and more than Pyroscope's
+ * own limit. */
 #define BODY_MAX (64u << 20)
 
-/* A server that wants to be left alone for longer is asked all the same. */
+/* A server that asks for a longer pause is asked again after this time. */
 #define RETRY_MAX_S 3600
 
-/* So long is one piece tried that the server could not take in for a reason that may be either's: by default Pyroscope
- * takes none that is older. */
+/* A piece that fails for an ambiguous reason is retried for this time. By default Pyroscope
+ * refuses older profiles. */
 #define UNSURE_MAX_S 3600
 
-#define SAID_MAX       80
+#define CAUSE_MAX      80
 #define LINE_MAX_BYTES 768
 #define ANSWER_SHOWN   200
 
-/* How much of one report was taken. */
+/* Progress of one report. */
 struct progress {
-	/* Which report. */
+	/* Identity of the report. */
 	uint64_t end_ms, length;
 	uint32_t unique;
 	pid_t pid;
 
-	struct report_begun at; /* samples of the kind; STEP of them at once */
-	uint32_t left_out;      /* that are too large alone */
-	uint32_t maybe_twice;   /* messages, since the try began */
-	int64_t unsure_since;   /* seconds since 1970; 0: it is not */
+	struct report_begun at; /* position in the samples of the kind; STEP samples per request */
+	uint32_t dropped_samples; /* samples that are too large alone */
+	uint32_t maybe_twice;     /* messages of the current try */
+	int64_t unsure_since;     /* seconds since 1970; 0: no ambiguous failure */
 };
 
 struct push {
@@ -54,32 +54,30 @@ struct push {
 	const struct config *config;
 	char *destination;
 	struct environment environment;
-	struct aws aws; /* for the machine, and for certificates */
-	struct http *http;
+	struct aws aws; /* to send, and to identify the machine */
 	struct host host;
-	bool host_known;
 	struct progress progress;
-	int64_t not_before; /* seconds since 1970: the server wants to be left alone */
-	char said[SAID_MAX];
+	int64_t not_before; /* seconds since 1970: end of the pause that the server asked for */
+	char logged_cause[CAUSE_MAX];
 	atomic_bool stop;
 };
 
 static void push_log_error(struct push *push, const char *cause, const char *line)
 {
-	if (!strncmp(push->said, cause, sizeof(push->said) - 1))
+	if (!strncmp(push->logged_cause, cause, sizeof(push->logged_cause) - 1))
 		return;
-	snprintf(push->said, sizeof(push->said), "%s", cause);
+	snprintf(push->logged_cause, sizeof(push->logged_cause), "%s", cause);
 	log_error("no delivery to %s: %s", push->form->name, line);
 }
 
 static void push_log_recovery(struct push *push)
 {
-	if (push->said[0])
+	if (push->logged_cause[0])
 		log_warn("deliveries to %s work again", push->form->name);
-	push->said[0] = '\0';
+	push->logged_cause[0] = '\0';
 }
 
-/* What can be read of an answer, on one line. */
+/* The printable part of a response, on one line. */
 static void push_show_response(char out[ANSWER_SHOWN + 1], struct http_response *response)
 {
 	snprintf(out, ANSWER_SHOWN + 1, "%s", http_text(response));
@@ -90,25 +88,26 @@ static void push_show_response(char out[ANSWER_SHOWN + 1], struct http_response 
 		out[length - 1] = '\0';
 }
 
-/* What an operator can do about it. */
+/* Advice for the operator. */
 static const char *push_advice(long status)
 {
 	switch (status) {
 	case 401:
 	case 403:
 	case 407:
-		return "; is what the headers should prove it right?";
+		return "; check the credentials in the headers";
 	case 404:
 	case 405:
-		return "; is the URL right?";
+		return "; check the URL";
 	default:
-		return status >= 300 && status < 400 ? "; the URL should be the one it names" : "";
+		return status >= 300 && status < 400 ? "; set the URL to the target of the redirect"
+						     : "";
 	}
 }
 
 static void push_log_refusal(struct push *push, struct http_response *response, int err)
 {
-	char cause[SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE], text[ANSWER_SHOWN + 1];
+	char cause[CAUSE_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE], text[ANSWER_SHOWN + 1];
 
 	push_show_response(text, response);
 	snprintf(cause, sizeof(cause), "%ld", response->status);
@@ -120,7 +119,7 @@ static void push_log_refusal(struct push *push, struct http_response *response, 
 
 static void push_log_no_response(struct push *push, int err, const struct http_response *response)
 {
-	char cause[SAID_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE];
+	char cause[CAUSE_MAX], line[LINE_MAX_BYTES], shown[SHOW_URL_SIZE];
 
 	if (err == -ECANCELED)
 		return;
@@ -170,7 +169,7 @@ static int push_add_header(void *arg, const char *key, const char *value)
 	return http_request_header(arg, name, "%s", value);
 }
 
-/* The server's base, with the one '/' that is put behind it left out. */
+/* Append the server's base URL without its final '/'; the path adds one. */
 static int push_append_base(struct buf *out, const char *url)
 {
 	size_t length = strlen(url);
@@ -180,7 +179,7 @@ static int push_append_base(struct buf *out, const char *url)
 	return buf_append(out, url, length);
 }
 
-/* Whether what is wrong may pass, as far as time tells. */
+/* True while an ambiguous failure is recent enough to be transient. */
 static bool push_may_be_transient(struct push *push)
 {
 	int64_t now = push->aws.now();
@@ -190,21 +189,21 @@ static bool push_may_be_transient(struct push *push)
 	return now - push->progress.unsure_since < UNSURE_MAX_S;
 }
 
-/* Whether somebody on the way says that it does not know what the server has done: a gateway, or the server's own front.
- * 503 says that nothing was. */
+/* True if STATUS leaves open whether the server accepted the message: a gateway or the server's
+ * front end may have answered. 503 means that it did not. */
 static bool status_is_ambiguous(long status)
 {
 	return status == 422 || (status >= 500 && status != 503);
 }
 
-/* It may have been taken all the same. */
-static void doubt(struct push *push)
+/* The server may have accepted the next message without a response. */
+static void push_mark_doubt(struct push *push)
 {
 	if (push->progress.at.doubt == DOUBT_NONE)
 		push->progress.at.doubt = DOUBT_NEXT;
 }
 
-/* What is to be done after an answer. */
+/* Log a response and decide what follows. Returns 0 or -errno. */
 static int push_handle_response(struct push *push, struct http_response *response)
 {
 	int err = push_judge(response->status, push->form->is_500_final);
@@ -221,7 +220,7 @@ static int push_handle_response(struct push *push, struct http_response *respons
 	    push->form->is_too_large(response))
 		err = -EFBIG;
 	if (err == -EAGAIN && status_is_ambiguous(response->status))
-		doubt(push);
+		push_mark_doubt(push);
 	if (err && err != -EFBIG)
 		push_log_refusal(push, response, err);
 	if (!err && push->form->complains &&
@@ -234,15 +233,15 @@ static int push_handle_response(struct push *push, struct http_response *respons
 	return err;
 }
 
-/* Whether the server's answer is known, also where ERR says that not all of it came, or too much: what was taken is not to be sent
- * again, nor what was too large. */
+/* True if the server's decision is known, even if ERR reports that the body is incomplete or too
+ * long. An accepted piece must not be sent again, and neither must one that was too large. */
 static bool response_is_known(int err, const struct http_response *response)
 {
 	return !err || (response->status >= 200 && response->status < 300) ||
 	       response->status == 413 || (response->status && err == -EFBIG);
 }
 
-/* Send one piece. */
+/* Send one piece. Returns 0 or -errno. */
 static int push_send_piece(struct push *push, const struct push_piece *piece)
 {
 	struct http_request request = HTTP_REQUEST_INIT("POST", CONNECT_MS, WHOLE_MS);
@@ -256,7 +255,7 @@ static int push_send_piece(struct push *push, const struct push_piece *piece)
 		err = pairs_each(push->settings.headers, push->form->decode_headers,
 				 push_add_header, &request);
 	if (err == -EINVAL || err == -E2BIG) {
-		push_log_error(push, "headers", "the headers that are set cannot be sent");
+		push_log_error(push, "headers", "cannot send the configured headers");
 		err = -EACCES;
 	}
 	if (err)
@@ -264,10 +263,10 @@ static int push_send_piece(struct push *push, const struct push_piece *piece)
 	request.body = body.data;
 	request.body_length = body.length;
 	request.timeout_ms += body.length / SLOW_BYTES_A_MS;
-	request.keep = true;
-	err = push->http->send(push->http, &request, &response);
+	request.keep_connection = true;
+	err = push->aws.http->send(push->aws.http, &request, &response);
 	if (response.unanswered)
-		doubt(push);
+		push_mark_doubt(push);
 	if (response_is_known(err, &response))
 		err = push_handle_response(push, &response);
 	else
@@ -281,13 +280,33 @@ out:
 	return err;
 }
 
-/* Whether A has more behind it than B. */
+int push_probe(const struct push_form *form, const struct push_settings *settings,
+	       struct http *http, struct http_response *response)
+{
+	struct http_request request = HTTP_REQUEST_INIT("POST", CONNECT_MS, PROBE_MS);
+	int err = push_append_base(&request.url, settings->url);
+
+	if (!err)
+		err = buf_append_string(&request.url, form->path);
+	if (!err)
+		err = http_request_header(&request, "content-type", "%s", form->content_type);
+	if (!err && settings->headers)
+		err = pairs_each(settings->headers, form->decode_headers, push_add_header,
+				 &request);
+	request.body = "";
+	if (!err)
+		err = http->send(http, &request, response);
+	http_request_free(&request);
+	return err;
+}
+
+/* True if A is further in the report than B. */
 static bool progress_is_further(const struct report_begun *a, const struct report_begun *b)
 {
 	return a->kind > b->kind || (a->kind == b->kind && a->from > b->from);
 }
 
-/* Whether AT is a place in a report of COUNT samples. */
+/* True if AT is a valid position in a report of COUNT samples. */
 static bool progress_is_valid(const struct push *push, const struct report_begun *at,
 			      uint32_t count)
 {
@@ -295,8 +314,9 @@ static bool progress_is_valid(const struct push *push, const struct report_begun
 	       at->step && at->doubt <= DOUBT_ALL;
 }
 
-/* Where this report, which has COUNT samples, was left off, here or elsewhere, or its beginning. Where that is none here, all of it is
- * sent, and may be there. */
+/* Find the position in this report, which has COUNT samples: from this process, from the spool's
+ * note, or the beginning. With an invalid position the whole report is sent, and all of it is in
+ * doubt. */
 static void push_find_progress(struct push *push, const struct report *report, uint32_t count)
 {
 	static const struct report_begun nothing;
@@ -323,7 +343,7 @@ static void push_find_progress(struct push *push, const struct report *report, u
 						      .doubt = DOUBT_ALL };
 }
 
-/* For whoever goes on with it. */
+/* Save the position for the process that continues. */
 static void push_save_progress(const struct push *push, const struct report *report)
 {
 	const struct report_begun *at = &push->progress.at;
@@ -343,18 +363,18 @@ int64_t push_start_ns(const struct push_piece *piece)
 	return (int64_t)(start_ms * 1000000 + ((uint64_t)report->unique + piece->from) % 1000000);
 }
 
-/* Too much at once: half of it next, down to one sample, which is left out. */
+/* The piece was too large: halve it, down to one sample, which is dropped. */
 static void progress_reduce(struct progress *progress, uint32_t sent)
 {
 	if (sent > 1) {
 		progress->at.step = (sent + 1) / 2;
 	} else {
 		progress->at.from++;
-		progress->left_out++;
+		progress->dropped_samples++;
 	}
 }
 
-/* A piece was taken. */
+/* Count an accepted piece that the server may have twice. */
 static void push_count_doubt(struct push *push)
 {
 	struct report_begun *at = &push->progress.at;
@@ -393,54 +413,41 @@ static int push_send_report(struct push *push, struct push_piece *piece)
 	return 0;
 }
 
-/* What takes asking others is done here, on the thread that may wait. */
+/* Initialization that needs the network; runs in the delivery thread. */
 static int push_prepare(struct push *push)
 {
-	char *ca = NULL;
-	int err = 0;
+	int err = aws_open_http(&push->aws);
 
-	if (!push->http) {
-		ca = aws_ca_file(&push->aws);
-		err = http_curl_open(&push->http, ca, &push->stop);
-		free(ca);
-	}
-	if (err)
-		return err;
-	push->aws.http = push->http;
-	if (!push->host_known) {
-		host_find(&push->host, &push->aws, push->config->metadata);
-		push->host_known = true;
-		origin_found(&push->host);
-	}
-	return 0;
+	if (!err)
+		origin_find_host(&push->host, &push->aws, push->config->metadata);
+	return err;
 }
 
-/* What could not be added up, or was too large to be taken, is told once for each report. */
+/* Log incomplete aggregation and dropped samples, once for each report. */
 static void push_log_losses(const struct push *push, const struct report_profile *added)
 {
 	if (added->problem[0])
 		log_warn("a report is delivered to %s in part: %s", push->form->name,
 			 added->problem);
 	if (added->profile.stacks_cut)
-		log_info("%" PRIu64 " stacks of a report to %s are counted together",
+		log_info("%" PRIu64 " stacks of a report to %s are merged",
 			 added->profile.stacks_cut, push->form->name);
-	if (push->progress.left_out)
-		log_error("%s takes no request as small as one sample: %" PRIu32
-			  " of a report are left out",
-			  push->form->name, push->progress.left_out);
+	if (push->progress.dropped_samples)
+		log_error("%s refuses requests with a single sample: %" PRIu32
+			  " samples of a report are dropped",
+			  push->form->name, push->progress.dropped_samples);
 }
 
-/* Whoever counts twice says so, as whoever loses does. */
+/* Log messages that the server may count twice. */
 static void push_log_doubts(const struct push *push)
 {
 	if (push->progress.maybe_twice)
 		log_warn("%s may count %" PRIu32
-			 " of a report's messages twice: what it answered to the "
-			 "first was lost",
+			 " of a report's messages twice: its response to the first was lost",
 			 push->form->name, push->progress.maybe_twice);
 }
 
-static int deliver(struct reporter *reporter, const struct report *report)
+static int push_deliver(struct reporter *reporter, const struct report *report)
 {
 	struct push *push = (struct push *)reporter;
 	struct report_profile added;
@@ -478,7 +485,7 @@ out_identity:
 	return err;
 }
 
-static void cancel(struct reporter *reporter)
+static void push_cancel(struct reporter *reporter)
 {
 	atomic_store(&((struct push *)reporter)->stop, true);
 }
@@ -487,18 +494,12 @@ static void push_close(struct reporter *reporter)
 {
 	struct push *push = (struct push *)reporter;
 
-	if (push->http)
-		push->http->close(push->http);
+	if (push->aws.http)
+		push->aws.http->close(push->aws.http);
 	host_free(&push->host);
 	aws_free(&push->aws);
-	environment_free(&push->environment);
 	free(push->destination);
 	free(push);
-}
-
-static int64_t aws_clock(void)
-{
-	return (int64_t)(clock_realtime_ns() / 1000000000u);
 }
 
 int push_open_with(struct reporter **out, const struct push_form *form,
@@ -509,7 +510,8 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 	struct push *push;
 
 	if (!url_is_base(settings->url)) {
-		log_error("nothing is delivered to %s: %s is no URL to put a path behind",
+		log_error("cannot deliver to %s: %s is not an http or https URL without user, "
+			  "query and fragment",
 			  form->name, show_url(shown, settings->url));
 		return -EINVAL;
 	}
@@ -517,20 +519,19 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 	if (!push)
 		return -ENOMEM;
 	push->settings = *settings;
-	if (environment_copy(&push->environment, environment) ||
-	    asprintf(&push->destination, "%s %s", form->name, show_url(shown, settings->url)) < 0) {
-		environment_free(&push->environment);
+	push->environment.entries = environment;
+	if (asprintf(&push->destination, "%s %s", form->name, show_url(shown, settings->url)) < 0) {
 		free(push);
 		return -ENOMEM;
 	}
 	push->reporter = (struct reporter){ .name = form->name,
 					    .destination = push->destination,
-					    .deliver = deliver,
+					    .deliver = push_deliver,
 					    .close = push_close,
-					    .cancel = cancel };
+					    .cancel = push_cancel };
 	push->form = form;
 	push->config = config;
-	push->http = http;
+	push->aws.http = http;
 	push->aws.environment = &push->environment;
 	push->aws.now = now;
 	push->aws.stop = &push->stop;
@@ -538,17 +539,8 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 	return 0;
 }
 
-static struct environment captured;
-
-int push_capture_environment(char *const *environment)
-{
-	environment_free(&captured);
-	return environment_copy(&captured, environment);
-}
-
 int push_open(struct reporter **out, const struct push_form *form,
 	      const struct push_settings *settings, const struct config *config)
 {
-	return push_open_with(out, form, settings, config,
-			      captured.entries ? captured.entries : environ, NULL, aws_clock);
+	return push_open_with(out, form, settings, config, environment_at_start(), NULL, aws_clock);
 }

@@ -1,9 +1,7 @@
-/* What the reporters share that send a report, added up, to a server by HTTP: which pieces it is sent in, what
- * an answer means, and what is said of it. */
+/* Common part of the reporters that aggregate a report and send it to a server by HTTP. It
+ * splits the report into pieces, interprets responses and logs failures. */
 #ifndef UPLOAD_PUSH_PUSH_H
 #define UPLOAD_PUSH_PUSH_H
-
-#include <stdatomic.h>
 
 #include "core/agent/report.h"
 #include "core/options/config.h"
@@ -13,43 +11,50 @@
 #include "upload/push/identity.h"
 #include "upload/push/report_profile.h"
 
-/* A part of a report, and all that is to be known to make a request of it. */
+/* A part of a report, with everything needed to make a request. */
 struct push_piece {
 	const struct report *report;
 	const struct profile *profile;
 	const struct libraries *libraries;
 	const struct identity *identity;
 	unsigned int kind;
-	uint32_t from, to; /* of profile->samples, TO itself not */
+	uint32_t from, to; /* range in profile->samples; TO is exclusive */
 };
 
-/* When PIECE begins, in nanoseconds since 1970. Pyroscope has one profile of a series and a time, by whichever protocol: storage before
- * release 2 answers with one of a millisecond, and later releases keep one of a nanosecond when they compact. So the parts of a
- * report lie side by side in its time, and what is too near for that, or of another process with the same labels,
- * differs in the nanoseconds. A part that is sent again is where it was, and counts once in the end. */
+/* Start time of PIECE, in nanoseconds since 1970.
+ *
+ * Pyroscope stores one profile for each series and time, whatever the protocol. Storage before
+ * release 2 keeps one for a millisecond; later releases keep one for a nanosecond when they
+ * compact. So the pieces of a report get consecutive times within its interval. Pieces too close
+ * for that, or of another process with the same labels, differ in the nanoseconds. A piece that
+ * is sent again has the same time, and counts once in the end. */
 int64_t push_start_ns(const struct push_piece *piece);
 
-/* How one server wants it. */
+/* Protocol of one server. */
 struct push_form {
-	const char *name;    /* the reporter's */
-	bool threads;        /* samples of each thread stay apart */
-	unsigned int kinds;  /* requests for one report at least */
-	bool decode_headers; /* their values are percent-encoded */
-	bool is_500_final;   /* what fails within the server (500) may not be tried again */
+	const char *name;    /* of the reporter */
+	bool threads;        /* keep the samples of each thread apart */
+	unsigned int kinds;  /* least number of requests for one report */
+	bool decode_headers; /* header values are percent-encoded */
+	bool is_500_final;   /* a server error (500) must not be retried */
 
-	/* Add to REQUEST, whose URL is the server's base, what PIECE goes to, and its BODY, which is kept
-	 * until it is sent. Returns 0; -ENODATA where the piece is empty; or -errno, -EFBIG for a body past its
-	 * cap. */
+	/* Complete REQUEST, whose URL is the server's base, and make its BODY for PIECE. The
+	 * caller keeps BODY until it is sent. Returns 0; -ENODATA if the piece is empty; -EFBIG
+	 * if the body exceeds its cap; or another -errno. */
 	int (*make)(const struct push_piece *piece, struct http_request *request, struct buf *body);
 
-	/* What the server took may hold a word of what it did not: put words for it in OUT and return
-	 * true. NULL: there is none. */
+	/* Path of a message below the server's base, and its content type. */
+	const char *path, *content_type;
+
+	/* True if a successful response reports rejected data; OUT is then the text. NULL:
+	 * never. */
 	bool (*complains)(const struct http_response *response, char *out, size_t size);
 
-	/* Whether an answer of 422 is about this report, and not about how the server is. NULL: always. */
+	/* True if a 422 response concerns this report rather than the server's state. NULL:
+	 * always. */
 	bool (*is_final)(struct http_response *response);
 
-	/* Whether an answer of 400 says what 413 does: that it was too much at once. NULL: never. */
+	/* True if a 400 response means the same as 413: the request is too large. NULL: never. */
 	bool (*is_too_large)(struct http_response *response);
 };
 
@@ -58,27 +63,35 @@ struct push_settings {
 	const char *headers; /* "key=value,…"; NULL: none */
 };
 
-/* Make a reporter for FORM. CONFIG and what SETTINGS points to must outlive it. Nobody is asked before the
- * first deliver(), whose thread must have every signal blocked. deliver() returns what
- * push_judge() makes of the answer, -EBADMSG where nothing of the report can be sent, or another -errno where the
- * next try may do. A report that takes several requests goes on with the first that was not taken, in another process too where
- * report->begun says which that is. What may have been taken without a word of it is sent again, and counted.
+/* Open a reporter for FORM. CONFIG and the strings of SETTINGS must outlive it. The first
+ * network access is in the first deliver(), whose thread must block all signals.
  *
- * Returns 0 and sets *OUT (release with its close), or -errno, -EINVAL after a line in the log where the URL is
- * no base of others. */
+ * deliver() returns the result of push_judge() for the response. It returns -EBADMSG if the
+ * report contains nothing to send, or another -errno if a retry may succeed. A report that takes
+ * several requests continues with the first that was not accepted. Another process continues
+ * there too, by report->begun. A request without a response is sent again, and counted in
+ * maybe_twice if accepted.
+ *
+ * Returns 0 and sets *OUT (release with its close), or -errno: -EINVAL, logged, if the URL is
+ * not a base URL. */
 int push_open(struct reporter **out, const struct push_form *form,
 	      const struct push_settings *settings, const struct config *config);
 
-/* Copy what ENVIRONMENT tells, for the reporters to be opened: for a constructor. Returns 0 or -ENOMEM. */
-int push_capture_environment(char *const *environment);
-
-/* For tests: send by HTTP (owned), with ENVIRONMENT and NOW as the clock, in seconds since 1970. */
+/* For tests: send with HTTP (owned), use ENVIRONMENT, which outlives it, and NOW as the clock, in seconds since
+ * 1970. */
 int push_open_with(struct reporter **out, const struct push_form *form,
 		   const struct push_settings *settings, const struct config *config,
 		   char *const *environment, struct http *http, int64_t (*now)(void));
 
-/* What an answer's STATUS means: 0, taken; -EAGAIN, later it may be; -EFBIG, too much at once; -EACCES, refused as
- * the next would be, until somebody mends it there; -EBADMSG, never. ONLY_TOLD as in the form. */
+/* Test the server of SETTINGS with a message without a profile. Returns 0 and the response in
+ * RESPONSE, without retries. Returns -EINVAL or -E2BIG if the headers cannot be sent, or the
+ * result of http->send(). */
+int push_probe(const struct push_form *form, const struct push_settings *settings,
+	       struct http *http, struct http_response *response);
+
+/* Meaning of a response's STATUS. 0: accepted. -EAGAIN: retry later. -EFBIG: too large. -EACCES:
+ * refused, like later messages, until an operator corrects the cause. -EBADMSG: can never be
+ * accepted. ONLY_TOLD as in struct push_form. */
 int push_judge(long status, bool is_500_final);
 
 #endif

@@ -1,5 +1,5 @@
-/* A report added up: chunk after chunk is read into memory. (A file that is mapped may be cut short by
- * others, which would be the program's end.) */
+/* Aggregation of a report's recording. Each chunk is read into memory: if another process
+ * truncates a mapped file, access to it would kill the program. */
 #include "upload/push/report_profile.h"
 
 #include <errno.h>
@@ -10,20 +10,20 @@
 #include "core/fd.h"
 #include "profile/aggregate/retained.h"
 
-/* A chunk that is longer is left out, and told of. */
+/* Longer chunks are dropped, and reported as a problem. */
 #define CHUNK_MAX (64u << 20)
 
-/* As much of a chunk as tells how long it is. */
+/* Bytes of a chunk that contain its length. */
 #define HEADER_BYTES 68
 
 struct report_feed {
-	struct feed feed; /* the first member: one is the other's address */
+	struct feed feed; /* the first member, so that the addresses are equal */
 	const struct report *report;
 	size_t part;
 	uint64_t offset;
-	struct settings configured, settings; /* where none are written, and of the part */
+	struct settings configured, settings; /* fallback, and of the current part */
 	struct report_profile *out;
-	int err; /* of reading: another time it may do */
+	int err; /* a read error; a retry may succeed */
 };
 
 static struct report_feed *report_feed_of(struct feed *feed)
@@ -39,7 +39,7 @@ static void report_feed_set_problem(struct report_feed *feed, const struct jfr_e
 			 error->what ? error->what : "damaged", error->offset);
 }
 
-/* What the part's first chunk, in DATA, says of how it was made. */
+/* Read the settings in the part's first chunk, DATA. */
 static void report_feed_read_settings(struct report_feed *feed, const uint8_t *data,
 				      uint64_t length)
 {
@@ -50,13 +50,13 @@ static void report_feed_read_settings(struct report_feed *feed, const uint8_t *d
 
 static int report_feed_restart(struct feed *feed, bool ordered)
 {
-	(void)ordered; /* of one process there is one order */
+	(void)ordered; /* one process has one order only */
 	report_feed_of(feed)->part = 0;
 	report_feed_of(feed)->offset = 0;
 	return 0;
 }
 
-/* The length of the chunk that DATA, HEADER_BYTES of it, begins. */
+/* The length of the chunk that starts with the HEADER_BYTES of DATA. */
 static uint64_t chunk_length(const uint8_t *data)
 {
 	uint64_t length = 0;
@@ -66,8 +66,8 @@ static uint64_t chunk_length(const uint8_t *data)
 	return length;
 }
 
-/* Read the chunk at the feed's offset of PART. Returns 0 with malloc'd DATA, or -errno, -EBADMSG with words
- * in ERROR. */
+/* Read the chunk of PART at the feed's offset. Returns 0 with malloc'd DATA, or -errno; -EBADMSG
+ * with a text in ERROR. */
 static int report_feed_load(struct report_feed *feed, const struct report_part *part,
 			    uint8_t **data, struct jfr_error *error)
 {
@@ -76,7 +76,7 @@ static int report_feed_load(struct report_feed *feed, const struct report_part *
 	uint8_t header[HEADER_BYTES], *read;
 	int err;
 
-	*error = (struct jfr_error){ feed->offset, "a chunk that is cut off" };
+	*error = (struct jfr_error){ feed->offset, "truncated chunk" };
 	if (left < sizeof(header))
 		return -EBADMSG;
 	err = fd_read(part->fd, header, sizeof(header), at);
@@ -85,7 +85,7 @@ static int report_feed_load(struct report_feed *feed, const struct report_part *
 	length = chunk_length(header);
 	if (length < sizeof(header) || length > left)
 		return -EBADMSG;
-	error->what = "a chunk that is too long to be added up";
+	error->what = "chunk too long to aggregate";
 	if (length > CHUNK_MAX)
 		return -EBADMSG;
 	read = malloc(length);
@@ -99,7 +99,7 @@ static int report_feed_load(struct report_feed *feed, const struct report_part *
 	return err;
 }
 
-/* Over to the next part. */
+/* Continue with the next part. */
 static void report_feed_next_part(struct report_feed *feed)
 {
 	feed->part++;
@@ -120,7 +120,7 @@ static bool report_feed_next(struct feed *feed, struct feed_chunk *chunk)
 			continue;
 		err = report_feed_load(self, part, &data, &error);
 		if (!err)
-			err = jfr_header(&chunk->header, data, chunk_length(data), 0, &error);
+			err = jfr_header_read(&chunk->header, data, chunk_length(data), 0, &error);
 		if (err) {
 			free(data);
 			if (err == -EBADMSG || err == -ENODATA)
@@ -165,7 +165,7 @@ static bool report_feed_span(struct feed *feed, int64_t *start_ns, int64_t *end_
 	return false;
 }
 
-/* No thread beside the one that is here. */
+/* No additional threads. */
 static bool report_feed_is_small(struct feed *feed)
 {
 	(void)feed;
@@ -177,7 +177,7 @@ static const struct feed_calls calls = {
 	report_feed_damage,  report_feed_span, report_feed_is_small
 };
 
-/* The front of PART's chunk at OFFSET. False at the end, and where there is none. */
+/* Read the header of PART's chunk at OFFSET. False at the end, and without a valid header. */
 static bool report_read_header(const struct report_part *part, uint64_t offset,
 			       struct jfr_header *header)
 {
@@ -186,7 +186,7 @@ static bool report_read_header(const struct report_part *part, uint64_t offset,
 
 	return part->length - offset >= sizeof(front) &&
 	       !fd_read(part->fd, front, sizeof(front), part->offset + (off_t)offset) &&
-	       !jfr_header(header, front, part->length - offset, 0, &error);
+	       !jfr_header_read(header, front, part->length - offset, 0, &error);
 }
 
 static bool report_feed_read_part_label(struct report_feed *feed, const struct report_part *part)
@@ -197,24 +197,25 @@ static bool report_feed_read_part_label(struct report_feed *feed, const struct r
 
 	for (feed->offset = 0; report_read_header(part, feed->offset, &header);
 	     feed->offset += header.size) {
-		struct settings told = { 0 };
+		struct settings found = { 0 };
 		bool labels;
 
 		if (!settings_may_be_label_chunk(&header) ||
 		    report_feed_load(feed, part, &data, &error))
 			continue;
-		labels = settings_read_first_chunk(&told, data, header.size);
+		labels = settings_read_first_chunk(&found, data, header.size);
 		free(data);
 		if (!labels)
 			continue;
-		settings_fill_missing(&told, &feed->configured);
-		feed->configured = told;
+		settings_fill_missing(&found, &feed->configured);
+		feed->configured = found;
 		return true;
 	}
 	return false;
 }
 
-/* What the report's own agent says of how it was made, behind all else, goes before what another is configured to. */
+/* The settings of the report's own agent, at its end, override the configuration of this
+ * process. */
 static void report_feed_read_label(struct report_feed *feed)
 {
 	size_t i = feed->report->part_count;
@@ -223,7 +224,7 @@ static void report_feed_read_label(struct report_feed *feed)
 		i--;
 }
 
-static struct settings configured(const struct config *config)
+static struct settings configured_settings(const struct config *config)
 {
 	struct settings settings = { 0 };
 
@@ -236,13 +237,14 @@ static struct settings configured(const struct config *config)
 	return settings;
 }
 
-/* -EIO is a part that could not be read: what could is there. */
+/* -EIO is an unreadable part; the others were read. */
 static int ignore_read_error(int err)
 {
 	return err == -EIO ? 0 : err;
 }
 
-/* What is retained, put into INTO: what has been allocated since the start is not of this report. */
+/* Merge the live samples of LIVE into INTO. Other samples count allocations since the start, not
+ * of this report. */
 static void report_profile_add_live(struct profile *into, struct profile *live)
 {
 	uint32_t count = 0;
@@ -267,7 +269,7 @@ static int report_profile_read_all(struct report_profile *out, struct report_fee
 	err = ignore_read_error(retained_read(&live, query, &feed->feed));
 	if (err == -ENOENT)
 		err = ignore_read_error(profile_read(&live, query, &feed->feed, 1u << METRIC_LIVE));
-	/* It is of one point in time, which is within the report's. */
+	/* It is of one point in time within the report's interval. */
 	if (!err)
 		report_profile_add_live(&out->profile, &live);
 	profile_free(&live);
@@ -282,7 +284,7 @@ int report_profile_read(struct report_profile *out, const struct report *report,
 	struct query query = QUERY_INIT;
 	struct report_feed feed = { .feed = { .calls = &calls },
 				    .report = report,
-				    .configured = configured(config),
+				    .configured = configured_settings(config),
 				    .out = out };
 	int err;
 

@@ -1,4 +1,4 @@
-/* The Pyroscope reporter: each report as profiles in profile.proto, to /ingest. */
+/* Pyroscope reporter: sends each report as profiles in profile.proto to /ingest. */
 #include "upload/pyroscope/pyroscope.h"
 
 #include <endian.h>
@@ -9,16 +9,19 @@
 #include "profile/pprof/pprof_write.h"
 #include "upload/http/url.h"
 
-/* What its limits are by default: more labels, or longer ones, and it takes nothing of the profile. Some are
- * its own. */
+#define PATH         "/ingest"
+#define CONTENT_TYPE "application/octet-stream"
+
+/* Default limits of Pyroscope: with more or longer labels it refuses the whole profile. A few
+ * labels are its own. */
 #define LABELS_MAX      24
 #define NAME_MAX_BYTES  512
 #define VALUE_MAX_BYTES 1024
 #define TEXT_MAX        32768
 
-/* Likewise of one profile. What has more samples than that, or is larger than 4 MiB before compression, is refused for
- * good; and what is larger than a burst of a tenant's, 2 MiB, is asked to come later each time. A megabyte
- * lets others have their part of it. */
+/* Default limits of one profile. Pyroscope refuses permanently a profile with more samples, or
+ * of more than 4 MiB before compression. A profile larger than the tenant's burst of 2 MiB is
+ * deferred each time. One megabyte leaves bandwidth for other clients. */
 #define SAMPLES_MAX       16000
 #define PROFILE_MAX_BYTES (1u << 20)
 
@@ -29,7 +32,8 @@ static const uint32_t kinds[] = {
 	1u << METRIC_LOCK,
 };
 
-/* What is called otherwise here; the rest has '_' for what is no letter or digit. */
+/* Labels with a different name in Pyroscope. In all others, '_' replaces characters other than
+ * letters and digits. */
 static const struct {
 	const char *key, *name;
 } names[] = {
@@ -55,7 +59,7 @@ static int pyroscope_append_key(struct buf *out, const char *key)
 	size_t length = strnlen(key, NAME_MAX_BYTES);
 	int err = 0;
 
-	/* Those that begin with two are the server's. */
+	/* Names that start with two underscores are reserved for the server. */
 	if (*key >= '0' && *key <= '9')
 		err = buf_append(out, "_", 1);
 	for (; !err && length > 1 && !is_word(key[0]) && !is_word(key[1]); length--)
@@ -71,7 +75,7 @@ static int pyroscope_append_value(struct buf *out, const char *value)
 	int err = 0;
 
 	while (length && length == VALUE_MAX_BYTES && ((unsigned char)value[length] & 0xc0) == 0x80)
-		length--; /* not within a character */
+		length--; /* do not split a UTF-8 character */
 	for (size_t i = 0; !err && i < length; i++)
 		err = buf_append(
 			out,
@@ -92,7 +96,8 @@ static int pyroscope_append_service(struct buf *out, const char *service)
 	return err;
 }
 
-static const char *otlp_name(const struct identity *identity, const struct identity_label *label)
+static const char *pyroscope_label_name(const struct identity *identity,
+					const struct identity_label *label)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i].key, label->key))
@@ -101,7 +106,7 @@ static const char *otlp_name(const struct identity *identity, const struct ident
 	return label->key;
 }
 
-/* Whether what is appended from AT on stands before that already. */
+/* True if the key appended from AT on already exists after START. */
 static bool pyroscope_is_duplicate(struct buf *out, size_t start, size_t at)
 {
 	size_t length = out->length - at;
@@ -113,7 +118,7 @@ static bool pyroscope_is_duplicate(struct buf *out, size_t start, size_t at)
 	return false;
 }
 
-/* Nothing for a key that is there, or is the server's own. */
+/* Skip duplicate keys and keys reserved for the server. */
 static int pyroscope_append_label(struct buf *out, size_t start, const char *name, const char *text)
 {
 	size_t before = out->length, at;
@@ -144,7 +149,7 @@ int pyroscope_name(struct buf *out, const struct identity *identity)
 	start = out->length;
 	for (size_t i = 0; !err && i < identity->count && labels < LABELS_MAX; i++) {
 		const struct identity_label *label = &identity->labels[i];
-		const char *name = otlp_name(identity, label);
+		const char *name = pyroscope_label_name(identity, label);
 
 		if (!name || !strcmp(label->key, "service.name"))
 			continue;
@@ -163,7 +168,7 @@ static bool pyroscope_has_too_many_samples(const struct push_piece *piece)
 	return count > SAMPLES_MAX;
 }
 
-/* The length of what BODY, gzipped, was made of, as its last bytes say. */
+/* The uncompressed length of the gzip data BODY, from its last bytes. */
 static uint32_t gzip_content_length(const struct buf *body)
 {
 	uint32_t length;
@@ -172,7 +177,8 @@ static uint32_t gzip_content_length(const struct buf *body)
 	return le32toh(length);
 }
 
-static int make(const struct push_piece *piece, struct http_request *request, struct buf *body)
+static int pyroscope_make(const struct push_piece *piece, struct http_request *request,
+			  struct buf *body)
 {
 	const struct report *report = piece->report;
 	int64_t start_ns = push_start_ns(piece), end_ns = (int64_t)report->end_ms * 1000000;
@@ -193,7 +199,7 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 	if (!err)
 		err = pyroscope_name(&name, piece->identity);
 	if (!err)
-		err = buf_append_string(&request->url, "/ingest?name=");
+		err = buf_append_string(&request->url, PATH "?name=");
 	if (!err)
 		err = buf_string(&name) ? url_encode(&request->url, buf_string(&name), false)
 					: -ENOMEM;
@@ -203,13 +209,14 @@ static int make(const struct push_piece *piece, struct http_request *request, st
 				 "&format=pprof&spyName=asprof-agent",
 				 start_ns / 1000000000, (report->end_ms + 999) / 1000);
 	if (!err)
-		err = http_request_header(request, "content-type", "application/octet-stream");
+		err = http_request_header(request, "content-type", CONTENT_TYPE);
 	buf_free(&name);
 	return err;
 }
 
-/* Its front answers so to whatever the servers behind it say, also that they are away. */
-static bool is_final(struct http_response *response)
+/* Pyroscope's front end answers 422 for any error of its back ends, even if they are
+ * unavailable. */
+static bool pyroscope_is_final(struct http_response *response)
 {
 	return strstr(http_text(response), "invalid_argument");
 }
@@ -217,8 +224,10 @@ static bool is_final(struct http_response *response)
 const struct push_form pyroscope_form = {
 	.name = "pyroscope",
 	.kinds = sizeof(kinds) / sizeof(kinds[0]),
-	.make = make,
-	.is_final = is_final,
+	.path = PATH,
+	.content_type = CONTENT_TYPE,
+	.make = pyroscope_make,
+	.is_final = pyroscope_is_final,
 };
 
 int pyroscope_reporter_open(struct reporter **out, const struct config *config)

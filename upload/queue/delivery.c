@@ -1,4 +1,4 @@
-/* A delivery: takes what waits for its reporter, and tries until it is delivered or given up. */
+/* Deliveries: one thread for each reporter delivers the stored reports. */
 #include "upload/queue/delivery.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/futex.h"
 #include "core/log.h"
+#include "core/agent/lost_reports.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/random.h"
@@ -21,13 +22,13 @@
 #define BACKOFF_MAX_NS   (30 * SECOND_NS)
 #define DRAIN_PAUSE_NS   (SECOND_NS / 10)
 
-/* From here on the pause is the longest. */
+/* From this number of failures on, the backoff is the longest. */
 #define FAILURES_MAX 16
 
-/* What other processes leave in the spool is looked for this often. */
+/* Interval between searches of the spool for reports of other processes. */
 #define LOOK_NS (30 * SECOND_NS)
 
-/* So long is recovered at a time: there are reports to deliver. */
+/* Time limit of one recovery, because reports may have to be delivered. */
 #define RECOVERY_NS (10 * SECOND_NS)
 
 void deliveries_init(struct deliveries *deliveries)
@@ -56,7 +57,7 @@ uint64_t delivery_pause_ns(unsigned int failures, uint32_t random)
 
 	if (failures < FAILURES_MAX && BACKOFF_FIRST_NS << failures < most)
 		most = BACKOFF_FIRST_NS << failures;
-	/* Full jitter: anywhere in the span, so that a fleet does not come back as one. */
+	/* Full jitter, so that the processes of a fleet do not retry at the same time. */
 	return (uint64_t)((__uint128_t)most * random >> 32);
 }
 
@@ -65,34 +66,50 @@ bool deliveries_are_persistent(const struct deliveries *deliveries)
 	for (size_t i = 0; i < deliveries->store_count; i++)
 		if (deliveries->stores[i]->waiting)
 			return false;
-	return deliveries->stores[0]->lasts;
+	return deliveries->stores[0]->is_persistent;
 }
 
-static int take(struct deliveries *deliveries, unsigned int bit, struct held *held)
+/* Take the oldest report first. After a failure, take the reports after it first, then start
+ * from the oldest again. */
+static int delivery_take(struct delivery *delivery, struct stored_report *held)
 {
+	struct deliveries *deliveries = delivery->deliveries;
+	struct store_mark *mark = &delivery->failed_at;
+	bool is_after = false;
 	int err = -ENOENT;
 
+	for (size_t i = 0; mark->store && err && i < deliveries->store_count; i++) {
+		struct store *store = deliveries->stores[i];
+
+		is_after = is_after || store == mark->store;
+		if (is_after)
+			err = store->take(store, delivery->bit, store == mark->store ? mark : NULL,
+					  held);
+	}
+	if (!err)
+		return 0;
+	mark->store = NULL;
 	for (size_t i = 0; err && i < deliveries->store_count; i++)
-		err = deliveries->stores[i]->take(deliveries->stores[i], bit, held);
+		err = deliveries->stores[i]->take(deliveries->stores[i], delivery->bit, NULL, held);
 	return err;
 }
 
-static void delivery_drop(struct deliveries *deliveries, struct held *held, unsigned int bits,
-			  uint64_t *count)
+static void delivery_drop(struct deliveries *deliveries, struct stored_report *held,
+			  unsigned int bits, uint64_t *count)
 {
 	++*count;
 	deliveries->losses.dropped_bytes += report_length(&held->report);
 	held->store->settle(held->store, held, bits);
 }
 
-static uint64_t report_age_ms(const struct held *held)
+static uint64_t report_age_ms(const struct stored_report *held)
 {
 	uint64_t now = clock_realtime_ns() / 1000000;
 
 	return now > held->report.end_ms ? now - held->report.end_ms : 0;
 }
 
-/* Whether another try in a second or two may do: of a network, and of a disk that is full. */
+/* True if a retry in a second or two may succeed: after a network error, or on a full disk. */
 static bool delivery_error_is_transient(const struct delivery *delivery, int err)
 {
 	if (delivery->reporter->cancel)
@@ -100,12 +117,14 @@ static bool delivery_error_is_transient(const struct delivery *delivery, int err
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-/* What a failed try means for the report and for the next try. */
-static void delivery_fail(struct delivery *delivery, struct held *held, int err)
+/* Schedule the next try and give the report back; drop it if it can never be accepted. */
+static void delivery_fail(struct delivery *delivery, struct stored_report *held, int err)
 {
 	struct deliveries *deliveries = delivery->deliveries;
 	uint64_t now = clock_monotonic_ns();
 
+	delivery->failed_at =
+		(struct store_mark){ .store = held->store, .id = held->id, .file = held->file };
 	delivery->failures++;
 	delivery->tried = true;
 	delivery->refused = !delivery_error_is_transient(delivery, err);
@@ -114,8 +133,8 @@ static void delivery_fail(struct delivery *delivery, struct held *held, int err)
 	if (deliveries->draining)
 		delivery->next_ns = now + DRAIN_PAUSE_NS;
 	if (err == -EBADMSG) {
-		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.refused);
-		delivery->next_ns = 0; /* the next report is another case */
+		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.dropped_refused);
+		delivery->next_ns = 0; /* the next report may succeed */
 	} else {
 		held->store->settle(held->store, held, 0);
 	}
@@ -133,13 +152,13 @@ void delivery_record_result(struct delivery *delivery, int err)
 	delivery->delivered_ms = clock_realtime_ns() / 1000000;
 }
 
-static void delivery_try(struct delivery *delivery, struct held *held)
+static void delivery_try(struct delivery *delivery, struct stored_report *held)
 {
 	struct deliveries *deliveries = delivery->deliveries;
 	int err;
 
 	if (report_age_ms(held) > STORE_AGE_MAX_MS) {
-		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.aged);
+		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.dropped_aged);
 		return;
 	}
 	delivery->busy = true;
@@ -159,12 +178,17 @@ static void delivery_try(struct delivery *delivery, struct held *held)
 
 void deliveries_notify(struct deliveries *deliveries)
 {
+	size_t waiting = 0;
+
+	for (size_t i = 0; i < deliveries->store_count; i++)
+		waiting += deliveries->stores[i]->waiting;
+	lost_reports_set_waiting(waiting);
 	atomic_fetch_add(&deliveries->changes, 1);
 	futex_wake(&deliveries->changes);
 }
 
-/* Wait until there are other than CHANGES, or END_NS. True when there are, also where one came just
- * when the time had ended: nobody would be woken by it any more. */
+/* Wait until the counter differs from CHANGES, or until END_NS. True if it differs. A change at
+ * the moment of the timeout counts too, because its wake-up is not repeated. */
 static bool deliveries_wait_until(struct deliveries *deliveries, uint32_t changes, uint64_t end_ns)
 {
 	pthread_mutex_unlock(&deliveries->lock);
@@ -179,7 +203,7 @@ void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns)
 	uint64_t due_ns;
 	bool woken;
 
-	/* A thread that waits may do no more than the program, either. */
+	/* A waiting thread drops its credentials with the program's. */
 	do {
 		due_ns = privileges_due_ns();
 		woken = deliveries_wait_until(deliveries, changes,
@@ -188,11 +212,11 @@ void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns)
 	} while (!woken && due_ns < when_ns);
 }
 
-/* The other deliveries pass over what one holds. */
+/* Other deliveries skipped the report that this one held. */
 static void deliveries_search_again(struct deliveries *deliveries)
 {
 	for (size_t i = 0; i < deliveries->count; i++)
-		deliveries->each[i].empty = false;
+		deliveries->each[i].found_nothing = false;
 	deliveries_notify(deliveries);
 }
 
@@ -201,7 +225,7 @@ struct recovery {
 	uint64_t until_ns;
 };
 
-/* The process ends, or there is more than is done at a time. */
+/* False if the process ends or the time limit has passed. */
 static bool recovery_may_continue(void *context)
 {
 	struct recovery *recovery = context;
@@ -215,8 +239,8 @@ static bool recovery_may_continue(void *context)
 	return may;
 }
 
-/* With nothing else to do. Returns whether there are reports now that were not there before. */
-static bool recover(struct deliveries *deliveries)
+/* Recover when there is nothing else to do. Returns true if it made new reports. */
+static bool deliveries_recover(struct deliveries *deliveries)
 {
 	struct store *store = deliveries->stores[0];
 	uint64_t now = clock_monotonic_ns();
@@ -239,17 +263,20 @@ static bool recover(struct deliveries *deliveries)
 	return made > 0;
 }
 
-/* There may be nothing new for it but what it may not do any more. */
-static void deliveries_wake(void *deliveries)
+/* Credentials may have changed while there are no new reports. */
+static void deliveries_wake(void *argument)
 {
-	deliveries_notify(deliveries);
+	struct deliveries *deliveries = argument;
+
+	atomic_fetch_add(&deliveries->changes, 1);
+	futex_wake(&deliveries->changes);
 }
 
 static void *delivery_run(void *argument)
 {
 	struct delivery *delivery = argument;
 	struct deliveries *deliveries = delivery->deliveries;
-	struct held *held = malloc(sizeof(*held));
+	struct stored_report *held = malloc(sizeof(*held));
 
 	waiters_add(deliveries_wake, deliveries);
 	own_thread_lower_priority();
@@ -264,23 +291,24 @@ static void *delivery_run(void *argument)
 		}
 		if (privileges_follow(true))
 			break;
-		if (!take(deliveries, delivery->bit, held)) {
+		if (!delivery_take(delivery, held)) {
 			delivery_try(delivery, held);
 			deliveries_search_again(deliveries);
 			continue;
 		}
-		/* Once: who is told looks again, and would tell it back. */
-		if (!delivery->empty) {
-			delivery->empty = true;
+		/* Notify once only: a woken thread searches again and would notify this one. */
+		if (!delivery->found_nothing) {
+			delivery->found_nothing = true;
 			deliveries_notify(deliveries);
 		}
-		if (recover(deliveries)) {
+		if (deliveries_recover(deliveries)) {
 			deliveries_search_again(deliveries);
 			continue;
 		}
 		if (deliveries->closing)
 			break;
-		/* Spread, so that the processes of one spool do not look all at once. */
+		/* Random, so that the processes that share a spool do not search at the same
+		 * time. */
 		deliveries_wait(deliveries, deliveries_are_persistent(deliveries)
 						    ? now + LOOK_NS / 2 + random_below(LOOK_NS)
 						    : UINT64_MAX);
@@ -304,7 +332,8 @@ void delivery_start(struct delivery *delivery)
 	if (!err)
 		return;
 	delivery->running = false;
-	log_error("no thread for deliveries to %s: %s", delivery->reporter->name, strerror(-err));
+	log_error("cannot start the upload thread for %s: %s", delivery->reporter->name,
+		  strerror(-err));
 }
 
 bool deliveries_are_drained(const struct deliveries *deliveries)
@@ -316,7 +345,7 @@ bool deliveries_are_drained(const struct deliveries *deliveries)
 	for (size_t i = 0; i < deliveries->count; i++) {
 		const struct delivery *delivery = &deliveries->each[i];
 
-		if (delivery->running && (busy || !delivery->empty) &&
+		if (delivery->running && (busy || !delivery->found_nothing) &&
 		    !(delivery->tried &&
 		      (delivery->refused || deliveries_are_persistent(deliveries))))
 			return false;

@@ -1,5 +1,5 @@
-/* Deliveries: each reporter has a thread that takes what waits for it out of the stores, and tries until
- * that is delivered or given up, with a pause between two tries. For the queue alone. */
+/* Deliveries: one thread for each reporter takes the stored reports and delivers them, with a
+ * backoff between tries. Internal to the queue. */
 #ifndef UPLOAD_QUEUE_DELIVERY_H
 #define UPLOAD_QUEUE_DELIVERY_H
 
@@ -15,69 +15,71 @@
 struct delivery {
 	struct deliveries *deliveries;
 	struct reporter *reporter;
-	unsigned int bit;      /* in a report's pending */
-	unsigned int failures; /* in a row */
-	uint64_t next_ns;      /* no try before */
-	bool running;          /* has a thread */
-	bool busy;             /* in the reporter */
-	bool empty;            /* found nothing for it since the last put or try of any delivery */
-	bool tried;            /* failed since draining began */
-	uint64_t delivered, failed; /* reports, and tries that failed */
-	uint64_t maybe_twice;       /* as the reporter had it behind the last try */
-	uint64_t delivered_ms;      /* the last, since 1970 */
-	int error;                  /* of the last try; 0: it went well */
-	bool refused;               /* so: nothing that is tried again in a second or two will do */
+	unsigned int bit;            /* in a report's pending */
+	unsigned int failures;       /* consecutive */
+	struct store_mark failed_at; /* the last failed report; later reports are tried first */
+	uint64_t next_ns;            /* earliest next try, monotonic clock */
+	bool running;                /* has a thread */
+	bool busy;                   /* a thread is in the reporter's deliver() */
+	bool found_nothing;          /* no report found since the last put or try of any delivery */
+	bool tried;                  /* failed since draining began */
+	uint64_t delivered, failed;  /* reports delivered, and tries that failed */
+	uint64_t maybe_twice;        /* the reporter's value after the last try */
+	uint64_t delivered_ms;       /* time of the last delivery, since 1970 */
+	int error;                   /* of the last try; 0: it succeeded */
+	bool refused; /* the error is permanent for now: a retry after a second or two does not help */
 };
 
 struct deliveries {
-	pthread_mutex_t lock;     /* held for all of this and the stores, but not in a reporter */
-	_Atomic uint32_t changes; /* of anything here; a futex for those who wait */
-	struct store *stores[2];  /* the spool, where there is one, and memory */
+	pthread_mutex_t lock; /* protects this struct and the stores; not held during deliver() */
+	_Atomic uint32_t changes; /* of this struct, counted; a futex for waiting threads */
+	struct store *stores[2];  /* the spool if there is one, then memory */
 	size_t store_count;
 	struct delivery each[REPORTERS_MAX];
 	size_t count;
 	struct report_losses losses; /* aged, refused and their bytes */
-	bool draining;               /* failures are tried again soon */
+	bool draining;               /* drain() runs: retry soon after failures */
 	bool closing;                /* threads end */
 
-	/* Have what dead processes left in the spool DIR become reports there, as long as GO_ON allows.
-	 * Returns how many, or -errno. NULL: nobody does. */
+	/* Make reports of the recordings that dead processes left in the spool DIR, until GO_ON
+	 * returns false. Returns the number of reports, or -errno. NULL: no recovery. */
 	int (*recover)(int dir, bool (*go_on)(void *context), void *context);
 	bool recovering;
-	uint64_t recover_ns; /* not before */
+	uint64_t recover_ns; /* earliest next recovery, monotonic clock */
 };
 
-/* Start with DELIVERIES zeroed; free closes the stores, when no thread runs. */
+/* DELIVERIES starts zeroed. deliveries_free() closes the stores; no thread may run then. */
 void deliveries_init(struct deliveries *deliveries);
 void deliveries_free(struct deliveries *deliveries);
 
-/* A delivery for REPORTER, without a thread; REPORTERS_MAX at most. */
+/* Add a delivery for REPORTER, without a thread; at most REPORTERS_MAX. */
 void deliveries_add(struct deliveries *deliveries, struct reporter *reporter);
 
-/* The rest is called with the lock held. */
+/* The caller of the functions below holds the lock. */
 
-/* A try has ended with ERR. */
+/* Record ERR, the result of a try. */
 void delivery_record_result(struct delivery *delivery, int err);
 
-/* Give DELIVERY its thread, if it has none. One that cannot be had is said in the log. */
+/* Start the thread of DELIVERY if it has none. A failure is logged. */
 void delivery_start(struct delivery *delivery);
 
-/* Something has changed: wake all that wait. */
+/* Wake all waiting threads after a change. */
 void deliveries_notify(struct deliveries *deliveries);
 
-/* Wait until something changes, or until WHEN_NS (monotonic clock; UINT64_MAX: for ever). */
+/* Wait for a change, or until WHEN_NS (monotonic clock; UINT64_MAX: forever). */
 void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns);
 
-/* Whether what waits outlives the process. */
+/* True if all undelivered reports outlive the process. */
 bool deliveries_are_persistent(const struct deliveries *deliveries);
 
-/* Nothing more to wait for: all is delivered, or refused, or what is left outlives the process. */
+/* True if drain() need not wait longer: each report is delivered or refused, or outlives the
+ * process. */
 bool deliveries_are_drained(const struct deliveries *deliveries);
 
-/* Whether any has a thread. */
+/* True if any delivery has a thread. */
 bool deliveries_have_threads(const struct deliveries *deliveries);
 
-/* How long until the next try after FAILURES in a row; RANDOM is below 2^32. */
+/* Backoff after FAILURES consecutive failures, with full jitter; RANDOM is below 2^32. */
 uint64_t delivery_pause_ns(unsigned int failures, uint32_t random);
 
 #endif

@@ -1,4 +1,4 @@
-/* Whom a report is of: the machine, the container and the pod of the process that made it. */
+/* Origin of a report: the machine, container and pod of the process that made it. */
 #include "upload/queue/origin.h"
 
 #include <cjson/cJSON.h>
@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include "upload/aws/cgroup.h"
+#include "upload/files/untrusted.h"
 #include "upload/files/file.h"
 #include "upload/queue/json_object.h"
 #include "upload/queue/pairs.h"
 
-/* More is left out of a note; it is of a file that the user named. */
+/* A larger host object is omitted from the note; its file is chosen by the user. */
 #define HOST_MAX (16u << 10)
 
-/* As the downward API is commonly given to a container; the first that is set counts. */
+/* The usual variables of the Kubernetes downward API. The first that is set counts. */
 static const struct {
 	const char *key;
 	const char *names[4];
@@ -29,7 +30,7 @@ static const struct {
 
 #define KEYS (sizeof(kubernetes) / sizeof(kubernetes[0]))
 
-/* What OpenTelemetry's SDKs are told of the service. */
+/* The service variables of OpenTelemetry's SDKs. */
 static const struct {
 	const char *key, *name;
 } services[] = {
@@ -40,30 +41,14 @@ static const struct {
 #define SERVICES (sizeof(services) / sizeof(services[0]))
 
 static struct {
-	struct environment environment;   /* what of it tells of the pod; set once */
-	char version[ORIGIN_VERSION_MAX]; /* likewise */
-	pthread_mutex_t lock;             /* for the rest */
-	cJSON *host;                      /* NULL: not known, or too large */
-	char *machine;                    /* NULL: not known */
+	struct environment environment;   /* set once */
+	char version[ORIGIN_VERSION_MAX]; /* set once */
+	pthread_mutex_t lock;             /* protects the members below */
+	cJSON *host;                      /* NULL: unknown or too large */
+	char *machine;                    /* NULL: unknown */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool state_belongs_to(const char *entry, const char *name)
-{
-	return !strncmp(entry, name, strlen(name)) && entry[strlen(name)] == '=';
-}
-
-static bool is_wanted(const char *entry)
-{
-	for (size_t i = 0; i < KEYS * 4; i++)
-		if (state_belongs_to(entry, kubernetes[i / 4].names[i % 4]))
-			return true;
-	for (size_t i = 0; i < SERVICES; i++)
-		if (state_belongs_to(entry, services[i].name))
-			return true;
-	return false;
-}
-
-/* Of two the first counts, as in upload/push/identity.c. */
+/* The first of two counts, as in upload/push/identity.c. */
 static int origin_read_version(void *arg, const char *key, const char *value)
 {
 	char *out = arg;
@@ -81,18 +66,9 @@ static int origin_find_version(char out[ORIGIN_VERSION_MAX], const char *attribu
 
 int origin_capture(char *const *environment)
 {
-	char *found[KEYS * 4 + SERVICES + 1] = { NULL };
-	int err;
-
-	for (size_t n = 0; *environment && n < KEYS * 4 + SERVICES; environment++)
-		if (is_wanted(*environment))
-			found[n++] = *environment;
-	environment_free(&own.environment);
-	err = environment_copy(&own.environment, found);
-	if (!err)
-		err = origin_find_version(
-			own.version, environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
-	return err;
+	own.environment.entries = environment;
+	return origin_find_version(own.version,
+				   environment_get(&own.environment, "OTEL_RESOURCE_ATTRIBUTES"));
 }
 
 const char *origin_own_version(void)
@@ -132,7 +108,16 @@ void origin_found(const struct host *host)
 	pthread_mutex_unlock(&own.lock);
 }
 
-/* The kernel's boot, which tells two machines apart whatever they are called. */
+void origin_find_host(struct host *host, struct aws *aws, const char *setting)
+{
+	if (host->was_searched)
+		return;
+	host_find(host, aws, setting);
+	host->was_searched = true;
+	origin_found(host);
+}
+
+/* The id of the kernel's boot identifies a machine regardless of its name. */
 static void origin_add_boot(cJSON *object, bool *failed)
 {
 	struct buf text = BUF_INIT(4096 + 1);
@@ -223,8 +208,8 @@ int origin_version(char out[ORIGIN_VERSION_MAX], const cJSON *origin)
 	return origin_find_version(out, text_of(origin, "attributes"));
 }
 
-/* Whether what is known of HOST, this machine, is true of ORIGIN: a task is a container's, and an
- * instance is the whole machine. */
+/* True if HOST, this machine, also describes ORIGIN. An EC2 instance is the whole machine; an
+ * ECS task is one container, so the host names must match too. */
 static bool origin_is_here(const cJSON *origin, const struct host *host)
 {
 	cJSON *here = origin_make(&(struct environment){ NULL });
@@ -251,17 +236,21 @@ cJSON *origin_of(const struct report *report, const struct environment *environm
 
 int origin_machine(struct buf *out, const struct report *report, const struct host *host)
 {
-	static const struct host nobody = { .kind = HOST_UNKNOWN };
+	static const struct host unknown = { .kind = HOST_UNKNOWN };
 	cJSON *origin;
+	const char *machine;
 	int err;
 
 	if (!report->origin)
 		return host_machine(host, out);
 	origin = cJSON_Parse(report->origin);
-	if (text_of(origin, "machine")[0])
-		err = buf_append_string(out, text_of(origin, "machine"));
+	machine = text_of(origin, "machine");
+	/* The form of host_machine(): one path segment. The note may be written by another
+	 * process. */
+	if (untrusted_is_valid(UNTRUSTED_MACHINE, machine) && !strchr(machine, '/'))
+		err = buf_append_string(out, machine);
 	else
-		err = host_machine(origin_is_here(origin, host) ? host : &nobody, out);
+		err = host_machine(origin_is_here(origin, host) ? host : &unknown, out);
 	cJSON_Delete(origin);
 	return err;
 }

@@ -1,9 +1,7 @@
-/* Whom a report is of: the machine, the container and the pod of the process that made it. A report
- * that waited in a spool may be delivered by another process, from another place. */
+/* Origin of a report: the machine, container and pod of the process that made it. Another
+ * process, in another place, may deliver a report from a spool. */
 #ifndef UPLOAD_QUEUE_ORIGIN_H
 #define UPLOAD_QUEUE_ORIGIN_H
-
-#include <stdbool.h>
 
 #include "core/buf.h"
 #include "core/environment.h"
@@ -12,32 +10,43 @@
 
 struct cJSON;
 
-/* Note, in the constructor, what ENVIRONMENT tells of the pod and the service. Returns 0 or -ENOMEM. */
+/* Take the description of the pod and the service from ENVIRONMENT, which lives as long as the
+ * process. Called once, at the start. Returns 0 or -ENOMEM. */
 int origin_capture(char *const *environment);
 
-/* Note that HOST is the machine, for origin_note(). Any thread. */
+/* Set HOST as this machine for origin_note(). Any thread. */
 void origin_found(const struct host *host);
 
-/* This process, as an object for a spool's note: "hostname", "boot" (that of the kernel), "cgroup",
- * "kubernetes", "service" and "attributes" (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES), and once it is known "host" and "machine" (host_machine()). NULL without memory;
- * release with cJSON_Delete. Any thread. */
+/* host_find(), once for HOST, and origin_found(). */
+void origin_find_host(struct host *host, struct aws *aws, const char *setting);
+
+/* The origin of this process as a JSON object for a spool's note; release with cJSON_Delete.
+ * NULL without memory. Any thread. Its members:
+ * * "hostname", "cgroup", "kubernetes", "service";
+ * * "boot": the id of the kernel's boot;
+ * * "attributes": OTEL_RESOURCE_ATTRIBUTES; "service" is OTEL_SERVICE_NAME;
+ * * "host" and "machine" (host_machine()), once origin_found() was called. */
 struct cJSON *origin_note(void);
 
-/* Likewise of REPORT's process: what came with it from a spool, else this one, with ENVIRONMENT and
- * HOST. What was not known there of the machine is HOST's where the two are one. */
+/* The origin of REPORT's process. It comes from the spool's note, or describes this process with
+ * ENVIRONMENT and HOST. If the note does not know its machine and the process ran on this one,
+ * HOST is added. NULL without memory; release with cJSON_Delete. */
 struct cJSON *origin_of(const struct report *report, const struct environment *environment,
 			const struct host *host);
 
-/* A version that is longer is none. */
+/* A longer version is ignored. */
 #define ORIGIN_VERSION_MAX 256
 
-/* What ORIGIN's OTEL_RESOURCE_ATTRIBUTES call service.version, in OUT; "" where they do not tell. Returns 0 or -errno. */
+/* Copy service.version of ORIGIN's OTEL_RESOURCE_ATTRIBUTES to OUT; "" if it is not set. Returns
+ * 0 or -errno. */
 int origin_version(char out[ORIGIN_VERSION_MAX], const struct cJSON *origin);
 
-/* The same of this process, as it was captured; NULL: they do not tell. It stays where it is. */
+/* service.version of this process, from origin_capture(); NULL if it is not set. The string is
+ * static. */
 const char *origin_own_version(void);
 
-/* Append what names the machine of REPORT's process in an object's key, as host_machine(). */
+/* Append the machine name of REPORT's process for an object's key, in the form of
+ * host_machine(). Returns 0 or -errno. */
 int origin_machine(struct buf *out, const struct report *report, const struct host *host);
 
 #endif

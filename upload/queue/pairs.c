@@ -1,11 +1,11 @@
-/* "key=value,…" as OpenTelemetry's variables have it. */
+/* Parser of "key=value,…" lists in OpenTelemetry's variables. */
 #include "upload/queue/pairs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int pairs_hex_digit(char c)
+int pairs_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -13,16 +13,23 @@ static int pairs_hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+int pairs_percent_byte(const char *text)
+{
+	int high = *text == '%' ? pairs_hex_digit(text[1]) : -1;
+	int low = high >= 0 ? pairs_hex_digit(text[2]) : -1;
+
+	return low >= 0 ? high << 4 | low : -1;
+}
+
 static void pairs_decode(char *text)
 {
 	char *to = text;
 
 	for (const char *from = text; *from; from++) {
-		int high = *from == '%' ? pairs_hex_digit(from[1]) : -1;
-		int low = high >= 0 ? pairs_hex_digit(from[2]) : -1;
+		int byte = pairs_percent_byte(from);
 
-		if (low >= 0 && (high || low)) {
-			*to++ = (char)(high << 4 | low);
+		if (byte > 0) {
+			*to++ = (char)byte;
 			from += 2;
 		} else {
 			*to++ = *from;
@@ -31,7 +38,7 @@ static void pairs_decode(char *text)
 	*to = '\0';
 }
 
-static char *ini_trim(char *text)
+static char *pairs_trim(char *text)
 {
 	size_t length;
 
@@ -57,8 +64,8 @@ int pairs_each(const char *text, bool decode,
 		if (!equals)
 			continue;
 		*equals = '\0';
-		key = ini_trim(pair);
-		value = ini_trim(equals + 1);
+		key = pairs_trim(pair);
+		value = pairs_trim(equals + 1);
 		if (decode) {
 			pairs_decode(key);
 			pairs_decode(value);
@@ -66,7 +73,7 @@ int pairs_each(const char *text, bool decode,
 		if (*key)
 			err = each(arg, key, value);
 	}
-	/* strsep has cut it up: its end is not where the first NUL is. */
+	/* strsep() has written NULs into the copy, so wipe the original length. */
 	if (copy)
 		explicit_bzero(copy, strlen(text));
 	free(copy);

@@ -1,12 +1,20 @@
-/* "key=value,…" as OpenTelemetry's variables have it: OTEL_RESOURCE_ATTRIBUTES, OTEL_EXPORTER_OTLP_HEADERS. */
+/* Parser of "key=value,…" lists in OpenTelemetry's variables OTEL_RESOURCE_ATTRIBUTES and
+ * OTEL_EXPORTER_OTLP_HEADERS. */
 #ifndef UPLOAD_QUEUE_PAIRS_H
 #define UPLOAD_QUEUE_PAIRS_H
 
 #include <stdbool.h>
 
-/* Call EACH for every pair of TEXT, blanks around keys and values left out and, with DECODE, %41 read as A;
- * until it returns an error, and return that. What has no key is passed over. -ENOMEM without memory. */
+/* Call EACH for every pair of TEXT, without the blanks around keys and values. With DECODE,
+ * "%41" becomes "A". A part without a key is skipped. Stops at the first error of EACH and
+ * returns it; -ENOMEM without memory. */
 int pairs_each(const char *text, bool decode,
 	       int (*each)(void *arg, const char *key, const char *value), void *arg);
+
+/* Return the value of the hexadecimal digit C, or -1 for another character. */
+int pairs_hex_digit(char c);
+
+/* Return the byte that TEXT starts with in percent encoding ("%2F"), or -1. */
+int pairs_percent_byte(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Between the rotation and the reporters: one delivery for each reporter. */
+/* Queue between session and reporters: one delivery for each reporter. */
 #include "upload/queue/queue.h"
 
 #include <errno.h>
@@ -9,19 +9,20 @@
 #include "core/agent/live.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/agent/lost_reports.h"
 #include "core/random.h"
 #include "upload/files/name.h"
 #include "upload/queue/delivery.h"
 
 #define CLOSE_WAIT_NS 200000000ull
 
-/* The process is not waited for any longer than a drain takes: what is lost is said before. */
+/* Time reserved to log losses before a drain's deadline; the process does not wait longer. */
 #define SAY_NS 50000000ull
 
-/* Reports of shorter intervals than this are sent as they come. */
+/* With shorter intervals, reports are sent without delay. */
 #define PHASE_LEAST_NS 10000000000ull
 
-/* And none waits for longer: it would be lost with a machine that dies. */
+/* Longest delay: a machine that dies loses delayed reports. */
 #define PHASE_MOST_NS (60 * 1000000000ull)
 
 struct queue {
@@ -29,12 +30,12 @@ struct queue {
 	const struct config *config;
 	struct deliveries deliveries;
 	const char *names[REPORTERS_MAX];
-	uint64_t phase_ns;    /* how long after its interval's end a report is sent */
+	uint64_t phase_ns;    /* delay between the end of the interval and the upload */
 	uint64_t last_second; /* in which a report ended */
 	uint32_t last_unique;
-	int logged_spool_error; /* the failure that was said last; 0 after a success */
-	bool logged_full;       /* that the oldest go for room; false when nothing waits any more */
-	bool lost_said;
+	int logged_spool_error; /* the last logged error; 0 after a success */
+	int logged_drop_error;  /* the last logged error of a report without room */
+	bool logged_full; /* logged that the oldest reports are dropped; reset when none wait */
 };
 
 static void queue_count_losses(const struct queue *queue, struct report_losses *out)
@@ -43,14 +44,15 @@ static void queue_count_losses(const struct queue *queue, struct report_losses *
 	for (size_t i = 0; i < queue->deliveries.store_count; i++) {
 		const struct report_losses *losses = &queue->deliveries.stores[i]->losses;
 
-		out->full += losses->full;
-		out->aged += losses->aged;
+		out->dropped_full += losses->dropped_full;
+		out->dropped_aged += losses->dropped_aged;
 		out->dropped_bytes += losses->dropped_bytes;
 		out->spooled_bytes += losses->spooled_bytes;
 	}
 }
 
-/* Two reports of one second, after a flush, must not be one object; nor those of two processes. */
+/* Two reports that end in one second, after a flush, need different object names; so do reports
+ * of two processes. */
 static uint32_t queue_unique(struct queue *queue, uint64_t end_ms)
 {
 	if (end_ms / 1000 == queue->last_second)
@@ -60,7 +62,8 @@ static uint32_t queue_unique(struct queue *queue, uint64_t end_ms)
 	return queue->last_unique;
 }
 
-/* Those that take none long get it here and now. Returns the bits of the others. */
+/* Deliver directly to fast reporters, those without cancel(). Returns the bits of the others and
+ * of failures. */
 static unsigned int queue_deliver_now(struct queue *queue, const struct report *report)
 {
 	struct deliveries *deliveries = &queue->deliveries;
@@ -84,46 +87,29 @@ static unsigned int queue_deliver_now(struct queue *queue, const struct report *
 	return pending;
 }
 
-/* What nobody will come to deliver. */
-static size_t count_forgotten(const struct queue *queue)
+static void queue_log_losses(const struct queue *queue)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < queue->deliveries.store_count; i++)
-		count += queue->deliveries.stores[i]->waiting;
-	return count;
+	lost_reports_log(queue->config->spool_dir != NULL, false);
 }
 
-static void queue_log_losses(struct queue *queue)
-{
-	size_t count = count_forgotten(queue);
-
-	if (!count || queue->lost_said)
-		return;
-	log_error("%zu report%s %s not delivered and %s lost%s", count, count == 1 ? "" : "s",
-		  count == 1 ? "was" : "were", count == 1 ? "is" : "are",
-		  queue->config->spool_dir ? "" : "; set " OPTION_PREFIX "SPOOL_DIR to keep them");
-	queue->lost_said = true;
-}
-
-/* Once for each time that too much waits. */
+/* Once for each time that the store is full. */
 static void queue_log_full(struct queue *queue, uint64_t full_before)
 {
 	struct report_losses losses;
 
 	queue_count_losses(queue, &losses);
-	if (losses.full == full_before) {
+	if (losses.dropped_full == full_before) {
 		queue->logged_full = queue->logged_full && losses.spooled_bytes;
 		return;
 	}
 	if (!queue->logged_full)
-		log_warn("%llu bytes of reports wait for their delivery, and there is room for no "
-			 "more: the oldest are dropped (" OPTION_PREFIX "SPOOL_MAX_BYTES)",
+		log_warn("%llu bytes of reports wait for delivery, the limit " OPTION_PREFIX
+			 "SPOOL_MAX_BYTES is reached: the oldest are dropped",
 			 (unsigned long long)losses.spooled_bytes);
 	queue->logged_full = true;
 }
 
-static int put(struct queue *queue, const struct report *report, unsigned int pending)
+static int queue_store(struct queue *queue, const struct report *report, unsigned int pending)
 {
 	int err = -ENOENT;
 
@@ -131,22 +117,25 @@ static int put(struct queue *queue, const struct report *report, unsigned int pe
 		struct store *store = queue->deliveries.stores[i];
 
 		err = store->put(store, report, pending);
-		if (!store->lasts)
+		if (!store->is_persistent)
 			continue;
 		if (err && err != queue->logged_spool_error)
-			log_error("the spool takes no report: %s; it is kept in memory",
+			log_error("the spool cannot store a report: %s; it waits in memory",
 				  strerror(-err));
 		queue->logged_spool_error = err;
 	}
-	if (err)
-		log_error("a report of %llu bytes is dropped: %s",
-			  (unsigned long long)report_length(report), strerror(-err));
+	/* losses counts each dropped report. */
+	if (err && err != queue->logged_drop_error)
+		log_error("a report of %llu bytes is dropped: %s%s",
+			  (unsigned long long)report_length(report), strerror(-err),
+			  err == -EFBIG ? " (RLIMIT_FSIZE, " OPTION_PREFIX "SPOOL_MAX_BYTES)" : "");
+	queue->logged_drop_error = err;
 	return err;
 }
 
-/* Of a fleet that was started at once all intervals end at once, and its servers would be asked by all in one
- * second of thirty. So each process sends its reports a time later that is its own; but not what somebody has
- * asked for before the interval was over, nor the last one. */
+/* A fleet that was started at once would upload at once. So each process delays its reports by
+ * its own random time. Reports that were requested before the interval's end, and the last one,
+ * are not delayed. */
 static void queue_delay(const struct queue *queue, struct delivery *delivery,
 			const struct report *report)
 {
@@ -161,7 +150,7 @@ static void queue_delay(const struct queue *queue, struct delivery *delivery,
 		delivery->next_ns = when_ns;
 }
 
-static int deliver(struct reporter *reporter, const struct report *report)
+static int queue_deliver(struct reporter *reporter, const struct report *report)
 {
 	struct queue *queue = (struct queue *)reporter;
 	struct deliveries *deliveries = &queue->deliveries;
@@ -172,14 +161,16 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	pthread_mutex_lock(&deliveries->lock);
 	copy.unique = queue_unique(queue, report->end_ms);
 	queue_count_losses(queue, &copy.losses);
+	copy.losses.dropped_refused += report->losses.dropped_refused;
 	pending = queue_deliver_now(queue, &copy);
 	if (pending)
-		err = put(queue, &copy, pending);
-	queue_log_full(queue, copy.losses.full);
+		err = queue_store(queue, &copy, pending);
+	if (err != -EFBIG)
+		queue_log_full(queue, copy.losses.dropped_full);
 	for (size_t i = 0; !err && i < deliveries->count; i++) {
 		if (!(pending & deliveries->each[i].bit))
 			continue;
-		deliveries->each[i].empty = false;
+		deliveries->each[i].found_nothing = false;
 		queue_delay(queue, &deliveries->each[i], report);
 		delivery_start(&deliveries->each[i]);
 	}
@@ -188,7 +179,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	return err;
 }
 
-static void drain(struct reporter *reporter, uint64_t deadline_ns)
+static void queue_drain(struct reporter *reporter, uint64_t deadline_ns)
 {
 	struct queue *queue = (struct queue *)reporter;
 	struct deliveries *deliveries = &queue->deliveries;
@@ -209,9 +200,9 @@ static void drain(struct reporter *reporter, uint64_t deadline_ns)
 	pthread_mutex_unlock(&deliveries->lock);
 }
 
-/* Only what outlives the process is of use. */
-static int keep(struct reporter *reporter, const struct report *whom, struct running_files *files,
-		struct buf *note)
+/* Only a persistent store is useful. */
+static int queue_keep(struct reporter *reporter, const struct report *report,
+		      struct running_files *files, struct buf *note)
 {
 	struct deliveries *deliveries = &((struct queue *)reporter)->deliveries;
 	struct store *store = deliveries->stores[0];
@@ -219,7 +210,7 @@ static int keep(struct reporter *reporter, const struct report *whom, struct run
 
 	pthread_mutex_lock(&deliveries->lock);
 	if (store->keep)
-		err = store->keep(store, whom, (1u << deliveries->count) - 1, files, note);
+		err = store->keep(store, report, (1u << deliveries->count) - 1, files, note);
 	pthread_mutex_unlock(&deliveries->lock);
 	return err;
 }
@@ -252,13 +243,13 @@ static void queue_close(struct reporter *reporter)
 	running = deliveries_have_threads(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 	if (running)
-		return; /* it still uses all of this */
+		return; /* the thread still uses this memory */
 	for (size_t i = 0; i < deliveries->count; i++)
 		deliveries->each[i].reporter->close(deliveries->each[i].reporter);
 	queue_free(queue);
 }
 
-static void tell(struct reporter *reporter, struct live_status *status)
+static void queue_status(struct reporter *reporter, struct live_status *status)
 {
 	struct queue *queue = (struct queue *)reporter;
 	struct deliveries *deliveries = &queue->deliveries;
@@ -269,15 +260,14 @@ static void tell(struct reporter *reporter, struct live_status *status)
 		const struct delivery *delivery = &deliveries->each[i];
 		struct live_destination *to;
 
-		if (status->destination_count == LIVE_DESTINATIONS_MAX)
-			break;
 		to = &status->destinations[status->destination_count++];
 		*to = (struct live_destination){ .delivered = delivery->delivered,
 						 .failed = delivery->failed,
 						 .maybe_twice = delivery->maybe_twice,
 						 .delivered_ms = delivery->delivered_ms,
 						 .error = delivery->error,
-						 .waiting = delivery->running && !delivery->empty };
+						 .waiting = delivery->running &&
+							    !delivery->found_nothing };
 		snprintf(to->name, sizeof(to->name), "%s", delivery->reporter->name);
 	}
 	pthread_mutex_unlock(&deliveries->lock);
@@ -287,21 +277,22 @@ static int queue_open_stores(struct queue *queue)
 {
 	const struct config *config = queue->config;
 	struct deliveries *deliveries = &queue->deliveries;
-	uint64_t max = config->spool_max_bytes;
 	int err;
 
 	if (config->spool_dir) {
-		err = store_spool_open(&deliveries->stores[0], config->spool_dir, max, queue->names,
+		err = store_spool_open(&deliveries->stores[0], config->spool_dir,
+				       config->spool_max_bytes, queue->names,
 				       (unsigned int)deliveries->count);
 		if (!err)
 			deliveries->store_count = 1;
 		else
-			log_error("no use of " OPTION_PREFIX "SPOOL_DIR %s: %s; reports are kept "
+			log_error("cannot use " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
 				  "in memory",
 				  config->spool_dir,
 				  err == -EPERM ? "it belongs to another user" : strerror(-err));
 	}
-	err = store_memory_open(&deliveries->stores[deliveries->store_count], max);
+	err = store_memory_open(&deliveries->stores[deliveries->store_count],
+				config_memory_max_bytes(config));
 	if (!err)
 		deliveries->store_count++;
 	return err;
@@ -320,17 +311,18 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		return -ENOMEM;
 	queue->reporter = (struct reporter){
 		.name = "queue",
-		.deliver = deliver,
-		.drain = drain,
-		.keep = keep,
+		.deliver = queue_deliver,
+		.drain = queue_drain,
+		.create_running_files = queue_keep,
 		.close = queue_close,
-		.tell = tell,
+		.add_status = queue_status,
 	};
 	queue->config = config;
 	if (config->reporting_interval_ns >= PHASE_LEAST_NS)
 		queue->phase_ns = random_below(config->reporting_interval_ns < PHASE_MOST_NS
 						       ? config->reporting_interval_ns
 						       : PHASE_MOST_NS);
+	lost_reports_reset();
 	deliveries_init(&queue->deliveries);
 	for (size_t i = 0; i < count; i++) {
 		deliveries_add(&queue->deliveries, reporters[i]);
@@ -342,7 +334,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		queue_free(queue);
 		return err;
 	}
-	/* What an earlier process left there is delivered now. */
+	/* Deliver the reports that earlier processes left in the spool. */
 	for (size_t i = 0; i < count && deliveries_are_persistent(&queue->deliveries); i++)
 		delivery_start(&queue->deliveries.each[i]);
 	*out = &queue->reporter;
@@ -357,7 +349,7 @@ void queue_recover_by(struct reporter *reporter,
 	pthread_mutex_lock(&deliveries->lock);
 	deliveries->recover = recover;
 	for (size_t i = 0; i < deliveries->count; i++)
-		deliveries->each[i].empty = false;
+		deliveries->each[i].found_nothing = false;
 	deliveries_notify(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 }

@@ -1,8 +1,7 @@
-/* What is known of a report in a spool beyond its recording: the file NAME.spool.json. */
+/* The note of a report in a spool: the file NAME.spool.json. */
 #include "upload/queue/spool_note.h"
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -25,7 +24,7 @@
 #define NOTE_MAX  (64u << 10)
 #define TRIES_MAX 1000
 
-/* A note is there for a moment before its recording. */
+/* A note exists for a moment before its recording. */
 #define ALONE_MAX_SECONDS 60
 
 void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name)
@@ -33,7 +32,7 @@ void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name)
 	snprintf(out, NAME_FILE_SIZE + 1, "%.*s" SUFFIX, (int)strlen(name) - 4, name);
 }
 
-/* Numbers of a report, and what they are called. */
+/* Numbers of a report and their JSON keys. */
 #define NUMBER(name, field)                          \
 	{                                            \
 		name, offsetof(struct report, field) \
@@ -52,21 +51,21 @@ static const struct {
 	NUMBER("samples_lost", samples_lost),
 	NUMBER("spooled_bytes", losses.spooled_bytes),
 	NUMBER("dropped_bytes", losses.dropped_bytes),
-	NUMBER("full", losses.full),
-	NUMBER("aged", losses.aged),
-	NUMBER("refused", losses.refused),
+	NUMBER("full", losses.dropped_full),
+	NUMBER("aged", losses.dropped_aged),
+	NUMBER("refused", losses.dropped_refused),
 };
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
-/* It becomes a file's name, with more behind it. */
+/* It becomes a file name, with a suffix. */
 static bool is_file_name(const char *text)
 {
 	return text[0] && text[0] != '.' && !strchr(text, '/');
 }
 
-/* It becomes a part of an object's, where a '/' is as good as any; but no store, nor what copies from
- * it to a disk, is to be led upwards. */
+/* It becomes part of an object's key, which may contain '/'. A segment must not lead upwards,
+ * neither in a store nor when the objects are copied to a disk. */
 static bool is_object_name(const char *text)
 {
 	bool begins = true;
@@ -79,31 +78,20 @@ static bool is_object_name(const char *text)
 	return true;
 }
 
-/* Fits, and is fit, to be read back. */
+/* True if spool_note_parse() accepts it. */
 static bool note_is_readable(const struct report *report)
 {
 	const char *group = report->group ? report->group : "";
 	const char *tags = report->tags ? report->tags : "";
-	const struct held *held = NULL;
+	const struct stored_report *held = NULL;
 
 	return is_file_name(report->executable) && is_object_name(group) &&
 	       strlen(report->executable) < sizeof(held->executable) &&
 	       strlen(group) < sizeof(held->group) && strlen(tags) < sizeof(held->tags);
 }
 
-static void add_pending(cJSON *object, const struct held *held, const char *const *names,
-			unsigned int count, bool *failed)
-{
-	cJSON *pending = json_put(object, "pending", cJSON_CreateArray(), failed);
-
-	for (unsigned int i = 0; i < count; i++)
-		if (held->pending & 1u << i)
-			json_put(pending, NULL, cJSON_CreateString(names[i]), failed);
-	for (const char *name = held->foreign; *name; name += strlen(name) + 1)
-		json_put(pending, NULL, cJSON_CreateString(name), failed);
-}
-
-/* How far a reporter is with it: which agent says so, as another may count otherwise, and numbers. */
+/* Progress of a reporter as JSON: the agent's version, because versions may count differently,
+ * then numbers. */
 static cJSON *note_make_progress(const struct report_begun *begun, bool *failed)
 {
 	const uint32_t values[] = { begun->kind, begun->from, begun->step, begun->count,
@@ -116,27 +104,52 @@ static cJSON *note_make_progress(const struct report_begun *begun, bool *failed)
 	return entry;
 }
 
-/* Those of NAMES that have begun, and of others what the note said. */
-static void add_begun(cJSON *object, const struct held *held, const char *const *names,
-		      unsigned int count, bool *failed)
+static cJSON *note_get(const struct stored_report *held, const char *key)
 {
-	static const struct report_begun nothing;
-	cJSON *all = held->all_begun ? cJSON_Parse(held->all_begun) : cJSON_CreateObject();
-
-	for (unsigned int i = 0; i < count; i++) {
-		cJSON_DeleteItemFromObjectCaseSensitive(all, names[i]);
-		if (held->pending & 1u << i &&
-		    memcmp(&held->begun[i], &nothing, sizeof(nothing)) != 0)
-			json_put(all, names[i], note_make_progress(&held->begun[i], failed),
-				 failed);
-	}
-	if (all && !all->child)
-		cJSON_Delete(all);
-	else
-		json_put(object, "begun", all, failed);
+	return cJSON_GetObjectItemCaseSensitive(held->note, key);
 }
 
-int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
+static void note_remove_name(cJSON *pending, const char *name)
+{
+	cJSON *next;
+
+	for (cJSON *item = pending ? pending->child : NULL; item; item = next) {
+		next = item->next;
+		if (!strcmp(item->valuestring, name))
+			cJSON_Delete(cJSON_DetachItemViaPointer(pending, item));
+	}
+}
+
+/* Add the pending reporters and the progress of each. Entries of other processes stay as they were
+ * read. */
+static void note_add_reporters(cJSON *object, const struct stored_report *held,
+			       const char *const *names, unsigned int count, bool *failed)
+{
+	static const struct report_begun nothing;
+	cJSON *pending =
+		held->note ? cJSON_Duplicate(note_get(held, "pending"), true) : cJSON_CreateArray();
+	cJSON *begun = note_get(held, "begun");
+
+	pending = json_put(object, "pending", pending, failed);
+	begun = json_put(object, "begun",
+			 cJSON_IsObject(begun) ? cJSON_Duplicate(begun, true)
+					       : cJSON_CreateObject(),
+			 failed);
+	for (unsigned int i = 0; i < count; i++) {
+		note_remove_name(pending, names[i]);
+		cJSON_DeleteItemFromObjectCaseSensitive(begun, names[i]);
+		if (!(held->pending & 1u << i))
+			continue;
+		json_put(pending, NULL, cJSON_CreateString(names[i]), failed);
+		if (memcmp(&held->begun[i], &nothing, sizeof(nothing)) != 0)
+			json_put(begun, names[i], note_make_progress(&held->begun[i], failed),
+				 failed);
+	}
+	if (begun && !begun->child)
+		cJSON_DeleteItemFromObjectCaseSensitive(object, "begun");
+}
+
+int spool_note_write(struct buf *out, const struct stored_report *held, const char *const *names,
 		     unsigned int count)
 {
 	const struct report *report = &held->report;
@@ -165,8 +178,7 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 		json_put(object, "recovered", cJSON_CreateTrue(), &failed);
 	json_put(object, "origin", report->origin ? cJSON_Parse(report->origin) : origin_note(),
 		 &failed);
-	add_pending(object, held, names, count, &failed);
-	add_begun(object, held, names, count, &failed);
+	note_add_reporters(object, held, names, count, &failed);
 	object = json_finish(object, failed);
 	text = object ? cJSON_PrintUnformatted(object) : NULL;
 	err = text ? buf_append_string(out, text) : -ENOMEM;
@@ -175,8 +187,8 @@ int spool_note_write(struct buf *out, const struct held *held, const char *const
 	return err;
 }
 
-int spool_note_save(int dir, const struct held *held, const char *const *names, unsigned int count,
-		    char temporary[NAME_FILE_SIZE])
+int spool_note_save(int dir, const struct stored_report *held, const char *const *names,
+		    unsigned int count, char temporary[NAME_FILE_SIZE])
 {
 	struct buf text = BUF_INIT(NOTE_MAX);
 	int fd, err;
@@ -191,7 +203,7 @@ int spool_note_save(int dir, const struct held *held, const char *const *names, 
 	return temporary_close(dir, temporary, fd, err);
 }
 
-/* The note takes the name first: a recording that is there has its note. */
+/* Rename the note first: then each recording has a note. */
 int spool_note_join(int dir, const struct report *report, const char *note, const char *recording,
 		    char name[NAME_FILE_SIZE])
 {
@@ -211,20 +223,21 @@ int spool_note_join(int dir, const struct report *report, const char *note, cons
 	return err;
 }
 
-static uint64_t note_number(const cJSON *object, const char *name)
+static uint64_t note_number(const struct stored_report *held, const char *name)
 {
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+	const cJSON *item = note_get(held, name);
 
-	/* 2^53 is where a double stops counting. */
+	/* 2^53, the limit of exact integers in a double. */
 	if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 9e15)
 		return 0;
 	return (uint64_t)item->valuedouble;
 }
 
-/* Texts of a report, where they are kept, and what they are called. */
-#define TEXT(field)                                                                        \
-	{                                                                                  \
-#field, offsetof(struct held, field), sizeof(((struct held *)NULL)->field) \
+/* Strings of a report: JSON key and member of struct stored_report. */
+#define TEXT(field)                                                   \
+	{                                                             \
+#field, offsetof(struct stored_report, field),        \
+			sizeof(((struct stored_report *)NULL)->field) \
 	}
 static const struct {
 	const char *name;
@@ -233,13 +246,12 @@ static const struct {
 	TEXT(executable), TEXT(engine), TEXT(engine_version), TEXT(group), TEXT(tags),
 };
 
-static int note_read_texts(struct held *held, const cJSON *object)
+static int note_read_texts(struct stored_report *held)
 {
 	bool fit = true;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		const char *text = cJSON_GetStringValue(
-			cJSON_GetObjectItemCaseSensitive(object, texts[i].name));
+		const char *text = cJSON_GetStringValue(note_get(held, texts[i].name));
 
 		fit = snprintf((char *)held + texts[i].offset, texts[i].size, "%s",
 			       text ? text : "") < (int)texts[i].size &&
@@ -253,36 +265,7 @@ static int note_read_texts(struct held *held, const cJSON *object)
 	return fit && note_is_readable(&held->report) ? 0 : -EBADMSG;
 }
 
-static int take_pending(struct held *held, const cJSON *pending, const char *const *names,
-			unsigned int count)
-{
-	size_t used = 0, length;
-	const cJSON *name;
-
-	held->pending = 0;
-	memset(held->foreign, 0, sizeof(held->foreign));
-	cJSON_ArrayForEach(name, pending)
-	{
-		const char *text = cJSON_GetStringValue(name);
-		unsigned int i = 0;
-
-		while (text && i < count && strcmp(names[i], text) != 0)
-			i++;
-		if (!text || !text[0])
-			return -EBADMSG;
-		held->pending |= 1u << i;
-		if (i < count)
-			continue;
-		length = strlen(text) + 1;
-		if (length >= sizeof(held->foreign) - used)
-			return -EBADMSG;
-		memcpy(held->foreign + used, text, length);
-		used += length;
-	}
-	return 0;
-}
-
-/* One that cannot be read, or is another agent's, has begun nobody knows where. */
+/* An unreadable entry, or one of another version, leaves the whole report in doubt. */
 static struct report_begun note_parse_progress(const cJSON *entry)
 {
 	const char *version = cJSON_GetStringValue(cJSON_GetArrayItem(entry, 0));
@@ -303,25 +286,36 @@ static struct report_begun note_parse_progress(const cJSON *entry)
 	return begun;
 }
 
-static int note_read_reporters(struct held *held, const cJSON *all, const char *const *names,
+static int note_read_reporters(struct stored_report *held, const char *const *names,
 			       unsigned int count)
 {
-	if (!cJSON_IsObject(all))
-		return 0;
+	const cJSON *pending = note_get(held, "pending"), *begun = note_get(held, "begun"), *name;
+
+	if (!cJSON_IsArray(pending))
+		return -EBADMSG;
+	cJSON_ArrayForEach(name, pending)
+	{
+		unsigned int i = 0;
+
+		if (!cJSON_IsString(name))
+			return -EBADMSG;
+		while (i < count && strcmp(names[i], name->valuestring) != 0)
+			i++;
+		held->pending |= 1u << i;
+	}
 	for (unsigned int i = 0; i < count; i++) {
-		const cJSON *entry = cJSON_GetObjectItemCaseSensitive(all, names[i]);
+		const cJSON *entry = cJSON_GetObjectItemCaseSensitive(begun, names[i]);
 
 		if (entry)
 			held->begun[i] = note_parse_progress(entry);
 	}
-	held->all_begun = cJSON_PrintUnformatted(all);
-	return held->all_begun ? 0 : -ENOMEM;
+	return 0;
 }
 
-/* Its machine becomes a part of an object's name too. */
-static int take_origin(struct held *held, const cJSON *object)
+/* The machine name becomes part of an object's key, too. */
+static int note_read_origin(struct stored_report *held)
 {
-	const cJSON *origin = cJSON_GetObjectItemCaseSensitive(object, "origin");
+	const cJSON *origin = note_get(held, "origin");
 	const cJSON *machine = cJSON_GetObjectItemCaseSensitive(origin, "machine");
 	int err;
 
@@ -337,46 +331,73 @@ static int take_origin(struct held *held, const cJSON *object)
 	return err;
 }
 
-int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
-		    unsigned int count)
+int spool_note_parse(struct stored_report *held, const char *text, size_t length,
+		     const char *const *names, unsigned int count)
 {
-	cJSON *object = cJSON_ParseWithLength(text, length);
-	const cJSON *pending = cJSON_GetObjectItemCaseSensitive(object, "pending");
 	int err;
 
 	memset(held, 0, sizeof(*held));
+	held->note = cJSON_ParseWithLength(text, length);
 	for (size_t i = 0; i < NUMBERS; i++) {
-		uint64_t value = note_number(object, numbers[i].name);
+		uint64_t value = note_number(held, numbers[i].name);
 
 		memcpy((char *)&held->report + numbers[i].offset, &value, sizeof(value));
 	}
-	held->report.pid = (pid_t)(note_number(object, "pid") & 0x7fffffff);
-	held->report.unique = (uint32_t)note_number(object, "unique");
-	held->report.recovered =
-		cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "recovered"));
-	err = cJSON_IsArray(pending) ? take_pending(held, pending, names, count) : -EBADMSG;
+	held->report.pid = (pid_t)(note_number(held, "pid") & 0x7fffffff);
+	held->report.unique = (uint32_t)note_number(held, "unique");
+	held->report.recovered = cJSON_IsTrue(note_get(held, "recovered"));
+	err = note_read_reporters(held, names, count);
 	if (!err)
-		err = note_read_texts(held, object);
-	if (!err)
-		err = note_read_reporters(held, cJSON_GetObjectItemCaseSensitive(object, "begun"),
-					  names, count);
-	if (!err)
-		err = take_origin(held, object);
-	cJSON_Delete(object);
-	return err;
+		err = note_read_texts(held);
+	return err ? err : note_read_origin(held);
 }
 
-void spool_note_free(struct held *held)
+int spool_note_read(struct stored_report *held, int fd, off_t at, off_t length,
+		    const char *const *names, unsigned int count)
+{
+	struct buf text = BUF_INIT(NOTE_MAX);
+	int err = length > NOTE_MAX ? -EBADMSG : buf_reserve(&text, (size_t)length);
+
+	memset(held, 0, sizeof(*held));
+	if (!err)
+		err = fd_read(fd, text.data, (size_t)length, at);
+	if (!err)
+		err = spool_note_parse(held, (const char *)text.data, (size_t)length, names, count);
+	buf_free(&text);
+	return err == -ENODATA ? -EBADMSG : err;
+}
+
+const cJSON *spool_note_pending(const struct stored_report *held)
+{
+	return note_get(held, "pending");
+}
+
+void spool_note_free(struct stored_report *held)
 {
 	free(held->origin);
-	free(held->all_begun);
-	held->origin = held->all_begun = NULL;
+	cJSON_Delete(held->note);
+	held->origin = NULL;
+	held->note = NULL;
 	held->report.origin = NULL;
 }
 
-bool is_trusted(const struct stat *file)
+static bool is_trusted(const struct stat *file)
 {
 	return S_ISREG(file->st_mode) && file->st_uid == geteuid() && file->st_nlink == 1;
+}
+
+int spool_note_open(int dir, const char *name, struct stat *st)
+{
+	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, st) ? -errno : is_trusted(st) ? 0 : -EPERM;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
 }
 
 static void note_sweep(int dir, const char *note)
@@ -400,14 +421,12 @@ static void note_sweep(int dir, const char *note)
 
 void spool_note_sweep(int dir)
 {
-	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	int err;
+	DIR *listing = dir_list(dir, &err);
 	struct dirent *entry;
 
 	while (listing && (entry = readdir(listing)))
 		note_sweep(dir, entry->d_name);
 	if (listing)
 		closedir(listing);
-	else if (fd >= 0)
-		close(fd);
 }

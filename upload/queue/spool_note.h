@@ -1,45 +1,55 @@
-/* What is known of a report in a spool beyond its recording: the file NAME.spool.json. */
+/* The note of a report in a spool: the file NAME.spool.json describes the recording
+ * NAME.spool.jfr. */
 #ifndef UPLOAD_QUEUE_SPOOL_NOTE_H
 #define UPLOAD_QUEUE_SPOOL_NOTE_H
 
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "core/buf.h"
 #include "upload/queue/store.h"
 
-/* What the note of the recording NAME, "….spool.jfr", is called. */
+/* The name of the note for the recording NAME, "….spool.jfr". */
 void spool_note_name(char out[NAME_FILE_SIZE + 1], const char *name);
 
-/* Append HELD's report, those of NAMES whose bits are pending, and whom it is of (this process, where
- * HELD does not say), as JSON without secrets. Returns 0 or -errno: -EINVAL where it could not be read
- * back. */
-int spool_note_write(struct buf *out, const struct held *held, const char *const *names,
+/* Append the note of HELD to OUT as JSON without secrets. It describes HELD's report, the
+ * pending reporters out of NAMES, and the origin (this process, if HELD has none). The reporters
+ * of other processes are those of the note that was read. Returns 0 or -errno: -EINVAL if
+ * spool_note_parse() could not read it back. */
+int spool_note_write(struct buf *out, const struct stored_report *held, const char *const *names,
 		     unsigned int count);
 
-/* Write it to a temporary file in DIR, the name of which goes to TEMPORARY. Returns 0 or -errno. */
-int spool_note_save(int dir, const struct held *held, const char *const *names, unsigned int count,
-		    char temporary[NAME_FILE_SIZE]);
+/* Write the note to a temporary file in DIR; TEMPORARY is its name. Returns 0 or -errno. */
+int spool_note_save(int dir, const struct stored_report *held, const char *const *names,
+		    unsigned int count, char temporary[NAME_FILE_SIZE]);
 
-/* Give NOTE and RECORDING, temporary files in DIR, the names of REPORT's; *NAME is the recording's. Returns 0
- * or -errno. */
+/* Rename the temporary files NOTE and RECORDING in DIR to REPORT's names. NAME is then the
+ * recording's name. Returns 0 or -errno. */
 int spool_note_join(int dir, const struct report *report, const char *note, const char *recording,
 		    char name[NAME_FILE_SIZE]);
 
-/* Read it back into HELD, the parts apart; the report's strings are HELD's. A name that is not among
- * NAMES sets the bit COUNT: another process has such a reporter. What becomes a part of a file's or
- * an object's name must be fit for that. Returns 0 (release it with spool_note_free()), or -EBADMSG, or
- * -ENOMEM. */
-int spool_note_read(struct held *held, const char *text, size_t length, const char *const *names,
-		    unsigned int count);
+/* Parse a note into HELD, except for the report's parts; the report's strings point into HELD. A
+ * reporter that is not in NAMES belongs to another process and sets the bit COUNT. Words that
+ * become part of a file name or object name are checked.
+ *
+ * Returns 0, -EBADMSG or -ENOMEM. Release HELD with spool_note_free() in any case. */
+int spool_note_parse(struct stored_report *held, const char *text, size_t length,
+		     const char *const *names, unsigned int count);
 
-/* Free what HELD holds of a note. */
-void spool_note_free(struct held *held);
+/* The same for the LENGTH bytes at AT in the file FD. Returns 0, -EBADMSG or another -errno. */
+int spool_note_read(struct stored_report *held, int fd, off_t at, off_t length,
+		    const char *const *names, unsigned int count);
 
-/* True for a plain file of this user's own that has no other name: nobody else has put it there. */
-bool is_trusted(const struct stat *file);
+/* The names of the pending reporters in HELD's note, as an array of strings. */
+const struct cJSON *spool_note_pending(const struct stored_report *held);
 
-/* Remove the notes in DIR whose recording is gone: a process was killed between the two. */
+/* Free the allocated members of HELD. */
+void spool_note_free(struct stored_report *held);
+
+/* Open NAME in DIR for reading. Returns a descriptor and its state in ST, or -errno: -EPERM unless
+ * it is a regular file of this user with one name only. Then no other user has created it. */
+int spool_note_open(int dir, const char *name, struct stat *st);
+
+/* Remove notes in DIR without a recording: a process was killed between creating the two. */
 void spool_note_sweep(int dir);
 
 #endif

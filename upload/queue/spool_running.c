@@ -1,7 +1,6 @@
-/* Running recordings in a spool: made, found and counted. */
+/* Running recordings in a spool: create, find and count the files. */
 #include "upload/queue/spool_running.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,10 +16,10 @@
 
 #define TRIES_MAX 1000
 
-/* Hidden, as they are no profiles yet. The longest of the names has to fit. */
+/* Hidden, because they are not profiles yet. ROOM is the longest suffix. */
 #define ROOM ("." RUNNING_CHUNKS)
 
-static int spool_running_make_note(struct running_files *files, const struct report *whom)
+static int spool_running_make_note(struct running_files *files, const struct report *report)
 {
 	char temporary[NAME_FILE_SIZE], file[NAME_FILE_SIZE],
 		name[sizeof(files->name) + sizeof(ROOM)];
@@ -31,14 +30,14 @@ static int spool_running_make_note(struct running_files *files, const struct rep
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		err = -ENOLCK;
 	for (unsigned int try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
-		name_file(file, whom, ROOM, try);
+		name_file(file, report, ROOM, try);
 		snprintf(files->name, sizeof(files->name), ".%.*s",
 			 (int)(strlen(file) - strlen(ROOM)), file);
 		snprintf(name, sizeof(name), "%s%s", files->name, RUNNING_NOTE);
 		err = dir_rename_new(files->dir, temporary, name);
 	}
 	if (!err) {
-		files->journal = fd;
+		files->note = fd;
 		return 0;
 	}
 	unlinkat(files->dir, temporary, 0);
@@ -51,34 +50,40 @@ static int spool_running_create(const struct running_files *files, const char *e
 	char name[sizeof(files->name) + sizeof(ROOM)];
 
 	snprintf(name, sizeof(name), "%s%s", files->name, end);
-	unlinkat(files->dir, name, 0); /* of one whose journal is gone */
+	unlinkat(files->dir, name, 0); /* left over from a recording without a note */
 	return fd_raise(openat(files->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
-static void remove_all(const struct running_files *files)
+void spool_running_unlink(int dir, const char *name)
 {
 	static const char *const ends[] = { RUNNING_CHUNKS, RUNNING_MEMORY, RUNNING_NOTE };
-	const int fds[] = { files->chunks, files->memory, files->journal };
-	char name[sizeof(files->name) + sizeof(ROOM)];
+	char file[NAME_FILE_SIZE + sizeof(ROOM)];
 
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", files->name, ends[i]);
-		if (fds[i] < 0)
-			continue;
-		unlinkat(files->dir, name, 0);
-		close(fds[i]);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(file, sizeof(file), "%s%s", name, ends[i]);
+		unlinkat(dir, file, 0);
 	}
-	if (files->dir >= 0)
-		close(files->dir);
 }
 
-int spool_running_make(struct running_files *files, int dir, const struct report *whom)
+static void spool_running_remove(const struct running_files *files)
+{
+	const int fds[] = { files->chunks, files->memory, files->note, files->dir };
+
+	/* The name belongs to this process once it has the note. */
+	if (files->note >= 0)
+		spool_running_unlink(files->dir, files->name);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+int spool_running_make(struct running_files *files, int dir, const struct report *report)
 {
 	int err;
 
 	*files = (struct running_files)RUNNING_FILES_NONE;
 	files->dir = fd_raise(fcntl(dir, F_DUPFD_CLOEXEC, 0));
-	err = files->dir < 0 ? files->dir : spool_running_make_note(files, whom);
+	err = files->dir < 0 ? files->dir : spool_running_make_note(files, report);
 	if (!err)
 		files->chunks = spool_running_create(files, RUNNING_CHUNKS);
 	if (!err)
@@ -86,7 +91,7 @@ int spool_running_make(struct running_files *files, int dir, const struct report
 	if (!err && (files->chunks < 0 || files->memory < 0))
 		err = files->chunks < 0 ? files->chunks : files->memory;
 	if (err)
-		remove_all(files);
+		spool_running_remove(files);
 	return err;
 }
 
@@ -106,8 +111,8 @@ bool spool_running_is_note(const char *name)
 
 uint64_t spool_running_bytes(int dir)
 {
-	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	int err;
+	DIR *listing = dir_list(dir, &err);
 	struct dirent *entry;
 	uint64_t bytes = 0;
 	struct stat st;
@@ -124,7 +129,5 @@ uint64_t spool_running_bytes(int dir)
 	}
 	if (listing)
 		closedir(listing);
-	else if (fd >= 0)
-		close(fd);
 	return bytes;
 }

@@ -1,5 +1,5 @@
-/* Where reports wait until they are delivered. All calls are made under the queue's lock; what
- * was taken is read without it. */
+/* Store of reports that wait for delivery. Callers hold the queue's lock; the content of a taken
+ * report is read without it. */
 #ifndef UPLOAD_QUEUE_STORE_H
 #define UPLOAD_QUEUE_STORE_H
 
@@ -7,76 +7,87 @@
 #include <stdint.h>
 
 #include "core/agent/report.h"
+#include "core/shared.h"
 #include "upload/files/oldest.h"
 #include "upload/queue/origin.h"
 
-#define REPORTERS_MAX 4
+struct cJSON;
 
-/* Room for the names of those that only another process has. */
-#define STORE_FOREIGN_MAX 4096
-
-/* What waits for longer is dropped. */
+/* Older reports are dropped. */
 #define STORE_AGE_MAX_MS (24ull * 3600 * 1000)
 
-/* A report that was taken out to be delivered; the strings of REPORT point in here. */
-struct held {
+/* A report taken out for delivery; the strings of REPORT point into this struct. */
+struct stored_report {
 	struct report report;
 	char executable[NAME_FILE_SIZE], engine[32], engine_version[64], group[512], tags[4096];
-	unsigned int pending; /* a bit for each reporter that has yet to get it */
-	/* Reporters that only other processes have, a NUL behind each; their bit is behind ours. */
-	char foreign[STORE_FOREIGN_MAX];
-	char *origin; /* malloc'd, as ALL_BEGUN; settle() frees them */
-	/* How far each of ours is, as REPORT's for the one who took it; and what the note says of all; NULL: nothing. */
+	/* A bit for each reporter that has not delivered it yet. Reporters of other processes share
+	 * the bit that follows the bits of this process. */
+	unsigned int pending;
+	/* Progress of each reporter of this process. REPORT's begun points to the entry of the
+	 * reporter that took it. */
 	struct report_begun begun[REPORTERS_MAX];
-	struct report_begun taken; /* as it was when it was taken */
-	char *all_begun;
+	struct report_begun taken; /* the progress when it was taken */
+	struct cJSON *note;        /* as it was read; NULL: none. settle() frees it and ORIGIN */
+	char *origin;              /* malloc'd */
 	char version[ORIGIN_VERSION_MAX];
 
 	struct store *store;
-	uint64_t id;             /* the store's own */
+	uint64_t id;             /* assigned by the store */
 	struct oldest_file file; /* in a directory */
 };
 
+/* Position of a report in the order of waiting reports. */
+struct store_mark {
+	struct store *store; /* NULL: no mark */
+	uint64_t id;
+	struct oldest_file file;
+};
+
 struct store {
-	/* Copy REPORT in, for the reporters PENDING. Where there is no room the oldest go, but for
-	 * those that are being delivered. Returns 0 or -errno. */
+	/* Copy REPORT for the reporters PENDING. Without room the oldest reports are dropped,
+	 * except those in delivery. Returns 0 or -errno. */
 	int (*put)(struct store *store, const struct report *report, unsigned int pending);
 
-	/* Take the oldest that waits for BIT and that nobody else is delivering there. Returns 0
-	 * (give it back with settle), -ENOENT, or another -errno. */
-	int (*take)(struct store *store, unsigned int bit, struct held *out);
+	/* Take the oldest report that waits for BIT and that no other thread or process is
+	 * delivering. With AFTER, a mark of this store, take the oldest report after it. Returns
+	 * 0 (give it back with settle), -ENOENT or another -errno. */
+	int (*take)(struct store *store, unsigned int bit, const struct store_mark *after,
+		    struct stored_report *out);
 
-	/* Give it back; the reporters in DONE need it no more. */
-	void (*settle)(struct store *store, struct held *held, unsigned int done);
+	/* Give the report back; the reporters in DONE no longer need it. */
+	void (*settle)(struct store *store, struct stored_report *held, unsigned int done);
 
-	/* As struct reporter has it, for the reporters PENDING; NULL where nothing lasts. */
-	int (*keep)(struct store *store, const struct report *whom, unsigned int pending,
+	/* Create the files of a running recording for the reporters PENDING, like keep() of
+	 * struct reporter. NULL: this store ends with the process. */
+	int (*keep)(struct store *store, const struct report *report, unsigned int pending,
 		    struct running_files *files, struct buf *note);
 
-	/* Where it lies, a descriptor of the caller's, or -errno; NULL likewise. */
+	/* A new descriptor of the directory, which the caller closes, or -errno. NULL: the store
+	 * has none. */
 	int (*dir)(struct store *store);
 
 	void (*close)(struct store *store);
 
-	bool lasts;                  /* beyond this process */
-	size_t waiting;              /* reports that end with the process; 0 where it lasts */
-	struct report_losses losses; /* "full", "aged" and their bytes; what waits now */
+	bool is_persistent;          /* reports outlive this process */
+	size_t waiting;              /* reports that end with the process; 0 if is_persistent */
+	struct report_losses losses; /* "full", "aged" and their bytes; bytes that wait now */
 };
 
-/* Keep reports in an unnamed memory file. */
+/* Store in an unnamed memory file. Returns 0 or -errno. */
 int store_memory_open(struct store **out, uint64_t max_bytes);
 
-/* Keep reports as files in DIR, made where it is missing: NAME.spool.jfr, with what else is known of
- * it in NAME.spool.json. They appear whole or not at all, and outlive the process: any of this user
- * that has the same directory may take them, each locked while it is delivered, if they wait for one
- * of its reporters: NAMES are these, in the order of their bits, as they name themselves to all
- * (struct reporter's destination).
+/* Store in files of DIR, created if it is missing: the recording NAME.spool.jfr and its note
+ * NAME.spool.json. Files appear complete or not at all, and outlive the process.
  *
- * Others cannot put anything in: where they may write to DIR, a directory of this user's own below it
- * is used (dir_make_trusted()), and only plain files that this user owns are looked at. Where the
- * process changes its user, so does the store: it goes to where that user keeps his.
+ * Processes of one user may share DIR. Each takes any report that waits for one of its
+ * reporters, and locks it during delivery. NAMES are these reporters in the order of their bits,
+ * as in struct reporter's destination.
  *
- * Returns 0 or -errno, -EPERM where DIR is another user's. */
+ * Other users cannot add reports. If they may write to DIR, its private subdirectory is used
+ * (dir_make_trusted()). Only regular files of this user are read. If the process changes its
+ * user, the store moves to the directory of the new user.
+ *
+ * Returns 0 or -errno: -EPERM if another user owns DIR. */
 int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 		     const char *const *names, unsigned int count);
 

@@ -1,5 +1,5 @@
-/* Reports that wait in memory: one after another in an unnamed file, whose front is given back
- * as they go. */
+/* Store of reports in memory: one after another in an unnamed file. Delivered reports are
+ * punched out of it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,28 +10,29 @@
 #include "core/memory_file.h"
 #include "upload/queue/store.h"
 
-/* (Not a struct held: that has room for the strings of any program's report.) */
+/* Smaller than struct stored_report, which has room for the strings of any process. */
 struct item {
-	struct item *next; /* younger */
+	struct item *next; /* newer */
 	struct report report;
 	char executable[NAME_FILE_SIZE], engine[32], engine_version[64];
 	unsigned int pending;
 	uint64_t id;
 	off_t offset;
 	uint64_t length;
-	unsigned int readers; /* not to be dropped while there are any */
+	unsigned int readers; /* the report is not dropped while this is not 0 */
+	struct report_begun begun[REPORTERS_MAX];
 };
 
 struct memory {
 	struct store store;
-	int fd; /* -1: not yet needed */
+	int fd; /* -1: not opened yet */
 	off_t end;
 	uint64_t max_bytes;
 	uint64_t serial;
 	struct item *first;
 };
 
-/* Reports lie on pages of their own, as a hole leaves the pages that it covers in part. */
+/* Align reports to pages: punching a hole keeps pages that it covers only in part. */
 static off_t store_memory_align(off_t bytes)
 {
 	off_t page = sysconf(_SC_PAGESIZE);
@@ -68,7 +69,7 @@ static void store_memory_make_room(struct memory *memory, uint64_t length)
 			link = &(*link)->next;
 			continue;
 		}
-		losses->full++;
+		losses->dropped_full++;
 		losses->dropped_bytes += (*link)->length;
 		store_memory_remove(memory, link);
 	}
@@ -84,7 +85,7 @@ static void store_memory_copy_strings(struct item *item, const struct report *re
 		 report->engine_version ? report->engine_version : "");
 }
 
-/* Write REPORT behind all others; where that fails nothing of it is left. */
+/* Append REPORT to the file. On failure nothing remains. */
 static int store_memory_write(struct memory *memory, const struct report *report, struct item *item)
 {
 	off_t start = store_memory_align(memory->end);
@@ -130,7 +131,7 @@ static int store_memory_append(struct memory *memory, const struct report *repor
 	return 0;
 }
 
-static int put(struct store *store, const struct report *report, unsigned int pending)
+static int store_memory_put(struct store *store, const struct report *report, unsigned int pending)
 {
 	struct memory *memory = (struct memory *)store;
 	uint64_t length = report_length(report);
@@ -141,13 +142,14 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 		err = store_memory_append(memory, report, pending);
 	}
 	if (err) {
-		store->losses.full++;
+		store->losses.dropped_full++;
 		store->losses.dropped_bytes += length;
 	}
 	return err;
 }
 
-static void store_memory_lend(struct memory *memory, struct item *item, struct held *out)
+static void store_memory_lend(struct memory *memory, struct item *item, unsigned int bit,
+			      struct stored_report *out)
 {
 	item->readers++;
 	out->report = item->report;
@@ -160,25 +162,28 @@ static void store_memory_lend(struct memory *memory, struct item *item, struct h
 	out->report.executable = out->executable;
 	out->report.engine = out->engine;
 	out->report.engine_version = out->engine_version;
+	memcpy(out->begun, item->begun, sizeof(out->begun));
+	out->report.begun = &out->begun[__builtin_ctz(bit)];
 	out->pending = item->pending;
 	out->id = item->id;
 	out->store = &memory->store;
 }
 
-static int take(struct store *store, unsigned int bit, struct held *out)
+static int store_memory_take(struct store *store, unsigned int bit, const struct store_mark *after,
+			     struct stored_report *out)
 {
 	struct memory *memory = (struct memory *)store;
 
 	for (struct item *item = memory->first; item; item = item->next) {
-		if (!(item->pending & bit))
+		if (!(item->pending & bit) || (after && item->id <= after->id))
 			continue;
-		store_memory_lend(memory, item, out);
+		store_memory_lend(memory, item, bit, out);
 		return 0;
 	}
 	return -ENOENT;
 }
 
-static void settle(struct store *store, struct held *held, unsigned int done)
+static void store_memory_settle(struct store *store, struct stored_report *held, unsigned int done)
 {
 	struct memory *memory = (struct memory *)store;
 
@@ -187,6 +192,8 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 
 		if (item->id != held->id)
 			continue;
+		/* The other entries belong to other reporters that hold the report. */
+		item->begun[held->report.begun - held->begun] = *held->report.begun;
 		item->readers--;
 		item->pending &= ~done;
 		if (!item->pending && !item->readers)
@@ -214,9 +221,9 @@ int store_memory_open(struct store **out, uint64_t max_bytes)
 		return -ENOMEM;
 	memory->fd = -1;
 	memory->max_bytes = max_bytes;
-	memory->store.put = put;
-	memory->store.take = take;
-	memory->store.settle = settle;
+	memory->store.put = store_memory_put;
+	memory->store.take = store_memory_take;
+	memory->store.settle = store_memory_settle;
 	memory->store.close = store_memory_close;
 	*out = &memory->store;
 	return 0;

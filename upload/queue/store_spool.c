@@ -1,4 +1,4 @@
-/* Reports that wait as files in a directory, for this process or any other. */
+/* Store of reports in files of a directory, shared by processes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,21 +18,20 @@
 #include "upload/queue/spool_note.h"
 #include "upload/queue/spool_running.h"
 
-/* Others add too, so what the directory holds is looked up this often. */
-#define LOOK_INTERVAL_NS 30000000000u
-#define NOTE_MAX         (64u << 10)
+/* Interval between scans of the directory: other processes add reports, too. */
+#define SCAN_INTERVAL_NS 30000000000u
 
 struct spool {
 	struct store store;
 	char *path;
-	int dir;                  /* -1: it cannot be used any more */
-	uid_t uid;                /* whose it is */
-	uint64_t changes;         /* of the user, so far */
-	uint64_t paused_until_ns; /* nothing is taken before */
+	int dir;                  /* -1: the spool is not usable any more */
+	uid_t uid;                /* owner of DIR */
+	uint64_t changes;         /* number of changes of the directory so far */
+	uint64_t paused_until_ns; /* no report is taken before */
 	uint64_t max_bytes;
 	const char *const *names;
 	unsigned int count;
-	uint64_t scanned_ns; /* 0: never */
+	uint64_t scanned_ns; /* time of the last scan; 0: none */
 	struct oldest seen;
 };
 
@@ -46,23 +45,8 @@ static int spool_write_recording(const struct spool *spool, const struct report 
 	return temporary_close(spool->dir, temporary, fd, report_write(report, fd));
 }
 
-/* Open NAME for reading, if nobody else can have put it there. Returns its descriptor, or -errno. */
-static int spool_note_open(int dir, const char *name, struct stat *st)
-{
-	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-	int err;
-
-	if (fd < 0)
-		return fd;
-	err = fstat(fd, st) ? -errno : is_trusted(st) ? 0 : -EPERM;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
-/* Lock NAME for delivery. Returns its descriptor, or -errno: -EWOULDBLOCK when somebody else
- * has it, -ENOENT when somebody has delivered it meanwhile. */
+/* Lock NAME for delivery. Returns a descriptor or -errno: -EWOULDBLOCK if another process holds
+ * the lock, -ENOENT if another process has delivered it. */
 static int spool_lock_file(int dir, const char *name)
 {
 	struct stat st;
@@ -79,14 +63,14 @@ static int spool_lock_file(int dir, const char *name)
 	return err ? err : fd;
 }
 
-/* Said outright: a forked child may hold the descriptor as well. */
+/* Unlock explicitly: a forked child may hold the descriptor as well. */
 static void spool_unlock_file(int fd)
 {
 	flock(fd, LOCK_UN);
 	close(fd);
 }
 
-/* 0 or -errno, the recording being there still. */
+/* Returns 0 or -errno; on failure the recording still exists. */
 static int spool_remove(const struct spool *spool, const char *name)
 {
 	char json[NAME_FILE_SIZE + 1];
@@ -98,8 +82,8 @@ static int spool_remove(const struct spool *spool, const char *name)
 	return 0;
 }
 
-/* What is older than OLDEST (seconds since 1970), and the oldest while there is more than TARGET.
- * Returns how many went; what is being delivered stays. */
+/* Drop reports older than OLDEST (seconds since 1970), and the oldest until at most TARGET bytes
+ * remain. Skips reports in delivery. Returns the number of dropped reports. */
 static size_t spool_drop(struct spool *spool, uint64_t target, int64_t oldest)
 {
 	struct report_losses *losses = &spool->store.losses;
@@ -120,21 +104,21 @@ static size_t spool_drop(struct spool *spool, uint64_t target, int64_t oldest)
 		if (!gone)
 			continue;
 		spool->seen.total -= file->bytes;
-		*(aged ? &losses->aged : &losses->full) += 1;
+		*(aged ? &losses->dropped_aged : &losses->dropped_full) += 1;
 		losses->dropped_bytes += file->length;
 		dropped++;
 	}
 	return dropped;
 }
 
-static void folder_enforce_limits(struct spool *spool, uint64_t more, bool at_once)
+static void spool_enforce_limits(struct spool *spool, uint64_t more, bool at_once)
 {
 	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
 	uint64_t *held = &spool->store.losses.spooled_bytes;
 	int64_t oldest =
 		(int64_t)(clock_realtime_ns() / 1000000000u) - (int64_t)(STORE_AGE_MAX_MS / 1000);
 
-	if (!at_once && spool->scanned_ns && now - spool->scanned_ns < LOOK_INTERVAL_NS &&
+	if (!at_once && spool->scanned_ns && now - spool->scanned_ns < SCAN_INTERVAL_NS &&
 	    *held + more <= max)
 		return;
 	do {
@@ -157,7 +141,7 @@ static int spool_test_write(int dir)
 	return 0;
 }
 
-/* Returns a descriptor to a directory that can be written to, or -errno. */
+/* Returns DIR if it is writable; else closes it and returns -errno. */
 static int spool_check_dir(int dir)
 {
 	int err = dir < 0 ? dir : spool_test_write(dir);
@@ -176,7 +160,7 @@ static void spool_close_dir(struct spool *spool)
 	spool->store.losses.spooled_bytes = 0;
 }
 
-/* The process has become another user's, who cannot reach what was its spool. */
+/* The process changed its user, which may not have access to the old directory. */
 static void spool_change_user(struct spool *spool)
 {
 	char *own = NULL;
@@ -191,12 +175,12 @@ static void spool_change_user(struct spool *spool)
 		spool->dir = spool_check_dir(place_private(&own));
 	if (err < 0)
 		log_warn("user %u cannot write in " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
-			 "in %s instead (let that user own the first)",
+			 "in %s instead (change the owner of the first)",
 			 spool->uid, spool->path, strerror(-err), spool->dir < 0 ? "memory" : own);
 	free(own);
 }
 
-/* The directory was removed; somebody cleaning up does not mean to end it all. */
+/* The directory was deleted, probably by a cleanup. Create it again. */
 static int spool_recreate(struct spool *spool)
 {
 	int dir = spool_check_dir(dir_make_trusted(spool->path));
@@ -209,7 +193,7 @@ static int spool_recreate(struct spool *spool)
 	return 0;
 }
 
-/* Before each use: whether there is a directory of the user's that the process is of now. */
+/* Called before each use. True if the current user has a directory. */
 static bool spool_is_ready(struct spool *spool)
 {
 	if (geteuid() != spool->uid)
@@ -217,7 +201,7 @@ static bool spool_is_ready(struct spool *spool)
 	return spool->dir >= 0;
 }
 
-static int spool_write(struct spool *spool, const struct held *held)
+static int spool_write(struct spool *spool, const struct stored_report *held)
 {
 	char note[NAME_FILE_SIZE], recording[NAME_FILE_SIZE], name[NAME_FILE_SIZE];
 	int err;
@@ -236,10 +220,10 @@ static int spool_write(struct spool *spool, const struct held *held)
 	return err;
 }
 
-static int put(struct store *store, const struct report *report, unsigned int pending)
+static int spool_put(struct store *store, const struct report *report, unsigned int pending)
 {
 	struct spool *spool = (struct spool *)store;
-	struct held *held;
+	struct stored_report held = { .report = *report, .pending = pending };
 	uint64_t bytes = oldest_blocks(report_length(report)) + spool->seen.companion_bytes;
 	int err;
 
@@ -247,28 +231,21 @@ static int put(struct store *store, const struct report *report, unsigned int pe
 		return -EACCES;
 	if (bytes > spool->max_bytes)
 		return -EFBIG;
-	held = calloc(1, sizeof(*held));
-	if (!held)
-		return -ENOMEM;
-	held->report = *report;
-	held->pending = pending;
-	folder_enforce_limits(spool, bytes, false);
-	err = spool_write(spool, held);
+	spool_enforce_limits(spool, bytes, false);
+	err = spool_write(spool, &held);
 	if (err == -ENOENT && !spool_recreate(spool))
-		err = spool_write(spool, held);
+		err = spool_write(spool, &held);
 	if (err == -ENOSPC || err == -EDQUOT) {
-		folder_enforce_limits(spool, bytes, true);
-		err = spool_write(spool, held);
+		spool_enforce_limits(spool, bytes, true);
+		err = spool_write(spool, &held);
 	}
 	if (!err)
 		store->losses.spooled_bytes += bytes;
-	free(held);
 	return err;
 }
 
-static int spool_read_note(const struct spool *spool, const char *name, struct held *out)
+static int spool_read_note(const struct spool *spool, const char *name, struct stored_report *out)
 {
-	struct buf text = BUF_INIT(NOTE_MAX);
 	char json[NAME_FILE_SIZE + 1];
 	struct stat st;
 	int fd, err;
@@ -277,31 +254,19 @@ static int spool_read_note(const struct spool *spool, const char *name, struct h
 	fd = spool_note_open(spool->dir, json, &st);
 	if (fd < 0)
 		return fd;
-	err = st.st_size > NOTE_MAX ? -EBADMSG : buf_reserve(&text, (size_t)st.st_size);
-	if (!err)
-		err = fd_read(fd, text.data, (size_t)st.st_size, 0);
-	if (!err)
-		err = spool_note_read(out, (const char *)text.data, (size_t)st.st_size,
-				      spool->names, spool->count);
-	buf_free(&text);
+	err = spool_note_read(out, fd, 0, st.st_size, spool->names, spool->count);
 	close(fd);
 	return err;
 }
 
-static void spool_release(struct held *held)
+static void spool_release(struct stored_report *held)
 {
 	spool_note_free(held);
 	held->report.begun = NULL;
 }
 
-/* Whether who took it has gone on with it. */
-static bool has_gone_on(const struct held *held)
-{
-	return memcmp(held->report.begun, &held->taken, sizeof(held->taken)) != 0;
-}
-
 static int spool_take_file(struct spool *spool, const struct oldest_file *file, unsigned int bit,
-			   struct held *out)
+			   struct stored_report *out)
 {
 	int fd = spool_lock_file(spool->dir, file->name), err;
 	struct stat st;
@@ -329,8 +294,9 @@ static int spool_take_file(struct spool *spool, const struct oldest_file *file, 
 	return 0;
 }
 
-/* Those that cannot be taken now are passed over. */
-static int take(struct store *store, unsigned int bit, struct held *out)
+/* Skip reports that cannot be taken now. */
+static int spool_take(struct store *store, unsigned int bit, const struct store_mark *mark,
+		      struct stored_report *out)
 {
 	struct spool *spool = (struct spool *)store;
 	struct oldest_file after;
@@ -338,7 +304,7 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 
 	if (!spool_is_ready(spool) || clock_monotonic_ns() < spool->paused_until_ns)
 		return -ENOENT;
-	err = oldest_scan(&spool->seen, spool->dir, NULL);
+	err = oldest_scan(&spool->seen, spool->dir, mark ? &mark->file : NULL);
 	while (!err && spool->seen.count) {
 		for (size_t i = 0; i < spool->seen.count; i++)
 			if (!spool_take_file(spool, &spool->seen.files[i], bit, out))
@@ -349,26 +315,20 @@ static int take(struct store *store, unsigned int bit, struct held *out)
 	return err ? err : -ENOENT;
 }
 
-static int keep(struct store *store, const struct report *whom, unsigned int pending,
-		struct running_files *files, struct buf *note)
+static int spool_keep(struct store *store, const struct report *report, unsigned int pending,
+		      struct running_files *files, struct buf *note)
 {
 	struct spool *spool = (struct spool *)store;
-	struct held *held;
+	struct stored_report held = { .report = *report, .pending = pending };
 	int err;
 
 	if (!spool_is_ready(spool))
 		return -EACCES;
-	held = calloc(1, sizeof(*held));
-	if (!held)
-		return -ENOMEM;
-	held->report = *whom;
-	held->pending = pending;
-	err = spool_note_write(note, held, spool->names, spool->count);
-	free(held);
-	return err ? err : spool_running_make(files, spool->dir, whom);
+	err = spool_note_write(note, &held, spool->names, spool->count);
+	return err ? err : spool_running_make(files, spool->dir, report);
 }
 
-static int spool_update_note(struct spool *spool, const struct held *held)
+static int spool_update_note(struct spool *spool, const struct stored_report *held)
 {
 	char json[NAME_FILE_SIZE + 1], temporary[NAME_FILE_SIZE];
 	int err = spool_note_save(spool->dir, held, spool->names, spool->count, temporary);
@@ -383,22 +343,22 @@ static int spool_update_note(struct spool *spool, const struct held *held)
 	return err;
 }
 
-/* One that cannot be marked as delivered would be delivered again and again. A full disk passes, and
- * to send it again once in a while does no harm; else there is no use of the spool any more. */
+/* A report that cannot be marked as delivered would be delivered repeatedly. A full disk is
+ * transient, and a rare repetition is harmless. After any other error the spool is not used any
+ * more. */
 static void spool_fail(struct spool *spool, int err)
 {
 	if (err == -ENOSPC || err == -EDQUOT || err == -ENOMEM) {
-		spool->paused_until_ns = clock_monotonic_ns() + LOOK_INTERVAL_NS;
+		spool->paused_until_ns = clock_monotonic_ns() + SCAN_INTERVAL_NS;
 		return;
 	}
 	if (geteuid() == spool->uid)
-		log_error("the spool %s is not used any more: what was delivered cannot be "
-			  "removed: %s",
+		log_error("the spool %s is not used any more: cannot remove a delivered report: %s",
 			  spool->path, strerror(-err));
 	spool_close_dir(spool);
 }
 
-static void settle(struct store *store, struct held *held, unsigned int done)
+static void spool_settle(struct store *store, struct stored_report *held, unsigned int done)
 {
 	struct spool *spool = (struct spool *)store;
 	unsigned int left = held->pending & ~done;
@@ -409,7 +369,8 @@ static void settle(struct store *store, struct held *held, unsigned int done)
 		err = spool_remove(spool, held->file.name);
 		if (!err && store->losses.spooled_bytes >= held->file.bytes)
 			store->losses.spooled_bytes -= held->file.bytes;
-	} else if (ours && (left != held->pending || has_gone_on(held))) {
+	} else if (ours && (left != held->pending ||
+			    memcmp(held->report.begun, &held->taken, sizeof(held->taken)) != 0)) {
 		held->pending = left;
 		err = spool_update_note(spool, held);
 	}
@@ -455,18 +416,18 @@ int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 	if (err < 0)
 		goto fail;
 	spool_note_sweep(spool->dir);
-	spool->seen.end = NAME_SPOOLED;
+	spool->seen.suffix = NAME_SPOOLED;
 	spool->seen.companion_bytes = oldest_blocks(1); /* the note */
 	spool->max_bytes = max_bytes;
 	spool->names = names;
 	spool->count = count;
-	spool->store = (struct store){ .put = put,
-				       .take = take,
-				       .settle = settle,
-				       .keep = keep,
+	spool->store = (struct store){ .put = spool_put,
+				       .take = spool_take,
+				       .settle = spool_settle,
+				       .keep = spool_keep,
 				       .close = spool_close,
 				       .dir = spool_dup_dir,
-				       .lasts = true };
+				       .is_persistent = true };
 	*out = &spool->store;
 	return 0;
 fail:

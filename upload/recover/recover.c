@@ -1,7 +1,6 @@
-/* Running recordings of dead processes: looked for, made reports of, removed. */
+/* Recovery of running recordings of dead processes: find them, make reports, remove them. */
 #include "upload/recover/recover.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,202 +23,103 @@
 #include "upload/queue/spool_note.h"
 #include "upload/queue/spool_running.h"
 #include "upload/queue/store.h"
-#include "upload/recover/recover_chunk.h"
 #include "upload/recover/whole_chunk.h"
 
-/* As large as the journal of a chunk becomes (core/agent/running_files.c), and what one write may have added. */
-#define JOURNAL_MAX (80u << 20)
-
-/* A journal has no head for a moment. */
+/* A new note is empty for a moment. */
 #define EMPTY_MAX_SECONDS 60
 
-/* Where a chunk's header has the nanoseconds since 1970, big-endian. */
+/* Offset of the start time in a chunk's header: nanoseconds since 1970, big-endian. */
 #define START_AT  32
 #define NS_PER_MS 1000000u
 
-#define TRIES_MAX 1000
+/* Further notes are left for the next run. */
+#define NOTES_MAX 4096
 
-/* More are for the next look. */
-#define JOURNALS_MAX 4096
-
-/* One that is being looked at. */
+/* A running recording during recovery. */
 struct running {
 	const struct recover_how *how;
 	int dir;
-	char name[NAME_FILE_SIZE]; /* the beginning of the names */
-	int journal, chunks, memory;
-	off_t journal_length, chunks_length, memory_length;
-	int64_t changed; /* seconds since 1970 */
+	char name[NAME_FILE_SIZE]; /* prefix of the file names; "" for a finished report */
+	int note, chunks, memory;
+	off_t note_length, chunks_length, memory_length;
+	uint64_t changed_ms; /* last change, since 1970 */
 	struct running_head head;
-	uint8_t *records;
-	struct held *held;
-	uint64_t damaged; /* bytes that were left out before others */
+	struct stored_report held;
 	struct recover_result result;
 };
 
-static int running_open(const struct running *r, const char *end, off_t *length, int64_t *changed)
+static int running_open(const struct running *r, const char *end, off_t *length,
+			uint64_t *changed_ms)
 {
-	char name[NAME_FILE_SIZE + 32];
+	char name[2 * NAME_FILE_SIZE];
 	struct stat st;
-	int fd, err;
+	uint64_t changed;
+	int fd;
 
 	snprintf(name, sizeof(name), "%s%s", r->name, end);
-	fd = fd_raise(openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+	fd = spool_note_open(r->dir, name, &st);
 	if (fd < 0)
 		return fd;
-	err = fstat(fd, &st) ? -errno : is_trusted(&st) ? 0 : -EPERM;
-	if (err) {
-		close(fd);
-		return err;
-	}
 	*length = st.st_size;
-	if (changed && *changed < st.st_mtime)
-		*changed = st.st_mtime;
+	changed = (uint64_t)st.st_mtim.tv_sec * 1000 + (uint64_t)st.st_mtim.tv_nsec / NS_PER_MS;
+	if (changed_ms && *changed_ms < changed)
+		*changed_ms = changed;
 	return fd;
 }
 
-static void remove_files(const struct running *r)
-{
-	static const char *const ends[] = { RUNNING_CHUNKS, RUNNING_MEMORY, RUNNING_NOTE };
-	char name[NAME_FILE_SIZE + 32];
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && !r->how->dry; i++) {
-		snprintf(name, sizeof(name), "%s%s", r->name, ends[i]);
-		unlinkat(r->dir, name, 0);
-	}
-}
-
-/* What is in the journal before its records. Returns 0, -EBADMSG or another -errno. */
+/* Returns 0, -EBADMSG or another -errno. */
 static int recover_read_head(struct running *r)
 {
 	struct running_head *head = &r->head;
-	char *note = NULL;
 	int err = -EBADMSG;
 
-	if (r->journal_length < (off_t)sizeof(*head))
+	if (r->note_length < (off_t)sizeof(*head))
 		return err;
-	err = fd_read(r->journal, head, sizeof(*head), 0);
+	err = fd_read(r->note, head, sizeof(*head), 0);
 	if (err)
 		return err;
 	if (memcmp(head->magic, RUNNING_MAGIC, sizeof(head->magic)) ||
 	    head->version != RUNNING_VERSION || head->note_length > RUNNING_NOTE_MAX ||
-	    head->cut > INT64_MAX / 2 || head->start > INT64_MAX / 2 ||
-	    (head->memory_cut > INT64_MAX / 2 && head->memory_cut != KEPT_NO_MEMORY))
+	    head->cut > INT64_MAX / 2 || head->memory_cut > INT64_MAX / 2)
 		return -EBADMSG;
-	note = malloc(head->note_length + 1);
-	if (!note)
-		return -ENOMEM;
-	err = fd_read(r->journal, note, head->note_length, sizeof(*head));
-	if (err == -ENODATA)
-		err = -EBADMSG;
-	if (!err)
-		err = spool_note_read(r->held, note, head->note_length, NULL, 0);
-	free(note);
+	err = spool_note_read(&r->held, r->note, sizeof(*head), head->note_length, NULL, 0);
 	if (!err) {
-		r->result.report = &r->held->report;
-		r->result.pending = r->held->foreign;
+		r->result.report = &r->held.report;
+		r->result.pending = spool_note_pending(&r->held);
 	}
 	return err;
 }
 
-static int read_journal(struct running *r, struct recover_journal **out)
-{
-	off_t start = (off_t)r->head.start, length = r->journal_length - start;
-	int err;
-
-	if (!start || length <= 0)
-		length = 0;
-	if (length > JOURNAL_MAX)
-		return -EFBIG;
-	/* Never by a mapping: somebody may cut the file meanwhile. */
-	r->records = malloc((size_t)length + 1);
-	if (!r->records)
-		return -ENOMEM;
-	err = fd_read(r->journal, r->records, (size_t)length, start);
-	return err ? err
-		   : recover_journal_open(out, r->records, (size_t)length, r->held->report.pid);
-}
-
-/* Append the finished chunks of IN, a recording of LENGTH bytes, from *AT on to OUT, and move *AT behind
- * them; those that are damaged are left out. */
-static int copy_finished(struct running *r, int in, off_t length, int out, off_t *at)
+/* Append the finished chunks of IN, a recording of LENGTH bytes, from offset AT to OUT. Skip
+ * damaged and unfinished chunks. */
+static int recover_copy_chunks(struct running *r, int in, off_t length, off_t at, int out)
 {
 	uint64_t size;
 	off_t next;
 	int err = 0;
 
-	while (!err && (next = whole_chunk_next(in, *at, length, &size)) >= 0) {
-		r->damaged += (uint64_t)(next - *at);
+	while (!err && (next = whole_chunk_next(in, at, length, &size)) >= 0) {
+		r->result.left_out += (uint64_t)(next - at);
 		err = fd_copy(out, in, next, size);
-		*at = next + (off_t)size;
+		at = next + (off_t)size;
 	}
+	r->result.left_out += length > at ? (uint64_t)(length - at) : 0;
 	return err;
 }
 
-/* What has become of a chunk that could not be finished is no reason to leave out the others. */
-static int unless_damaged(int err)
+static void recover_set_times(struct running *r, int out)
 {
-	return err == -EBADMSG || err == -EPROTO || err == -ENODATA || err == -EIO ? 0 : err;
-}
-
-/* Append the chunks that were being written. Where its writer finished one, and died before it began the
- * next, that is among those before FINISHED already; and with a chunk behind it, so is that of memory. */
-static int copy_unfinished(struct running *r, struct recover_journal *journal, off_t finished,
-			   int out)
-{
-	uint64_t start, memory_start, events = 0, size = 0;
-	bool open = recover_journal_has(journal, 0, &start), moved;
-	int err = 0;
-
-	if (open && start < r->head.cut)
-		return 0;
-	moved = open && (off_t)start < finished;
-	if (open && !moved)
-		err = recover_journal_finish(journal, 0, r->chunks, r->chunks_length, out, &events);
-	if (!err && moved && !recording_chunk(r->chunks, (off_t)start, r->chunks_length, &size) &&
-	    (off_t)(start + size) < finished)
-		return 0;
-	r->result.left_out =
-		r->chunks_length > finished ? (uint64_t)(r->chunks_length - finished) - events : 0;
-	if (r->result.left_out > (uint64_t)r->chunks_length)
-		r->result.left_out = 0;
-	if (err != -ENOMEM && r->memory >= 0 && r->head.memory_cut == KEPT_NO_MEMORY &&
-	    recover_journal_has(journal, 1, &memory_start) &&
-	    recover_journal_finish(journal, 1, r->memory, r->memory_length, out, &events) ==
-		    -ENOMEM)
-		err = -ENOMEM;
-	return unless_damaged(err);
-}
-
-/* The same of native memory, where it has a recording of its own. */
-static int copy_memory(struct running *r, struct recover_journal *journal, int out)
-{
-	off_t finished = (off_t)r->head.memory_cut;
-	uint64_t start, events = 0;
-	int err = copy_finished(r, r->memory, r->memory_length, out, &finished);
-
-	if (!err && recover_journal_has(journal, 1, &start) && (off_t)start >= finished)
-		err = recover_journal_finish(journal, 1, r->memory, r->memory_length, out, &events);
-	if (r->memory_length > finished + (off_t)events)
-		r->result.left_out += (uint64_t)(r->memory_length - finished) - events;
-	return unless_damaged(err);
-}
-
-static void recover_set_times(struct running *r, const struct recover_journal *journal, int out)
-{
-	struct report *report = &r->held->report;
-	const struct keeping_mark *mark = recover_journal_mark(journal);
+	struct report *report = &r->held.report;
 	uint64_t start_ns;
 
 	if (!fd_read(out, &start_ns, sizeof(start_ns), START_AT))
 		report->start_ms = be64toh(start_ns) / NS_PER_MS;
-	report->end_ms = mark ? mark->now_ns / NS_PER_MS : (uint64_t)r->changed * 1000;
+	report->end_ms = r->changed_ms;
 	if (report->end_ms < report->start_ms)
 		report->end_ms = report->start_ms;
-	report->samples_lost = mark ? mark->lost : 0;
 }
 
-/* Whom it is of, as every report tells. Without, it is a report still. */
+/* Add the label chunk that each report has. A report without it is still usable. */
 static void recover_add_label(const struct report *report, int out)
 {
 	struct recording *labels;
@@ -233,21 +133,16 @@ static void recover_add_label(const struct report *report, int out)
 	recording_close(labels);
 }
 
-/* Write all that can be had to OUT. Returns 0; -ENODATA where there is nothing; or another -errno. */
+/* Write all readable chunks to OUT. Returns 0; -ENODATA if there are none; or another -errno. */
 static int recover_write_recording(struct running *r, int out)
 {
-	struct report *report = &r->held->report;
-	struct recover_journal *journal = NULL;
-	off_t finished = (off_t)r->head.cut, length;
-	int err = read_journal(r, &journal);
+	struct report *report = &r->held.report;
+	off_t length;
+	int err = recover_copy_chunks(r, r->chunks, r->chunks_length, (off_t)r->head.cut, out);
 
-	if (!err)
-		err = copy_finished(r, r->chunks, r->chunks_length, out, &finished);
-	if (!err)
-		err = copy_unfinished(r, journal, finished, out);
-	if (!err && r->memory >= 0 && r->head.memory_cut != KEPT_NO_MEMORY)
-		err = copy_memory(r, journal, out);
-	r->result.left_out += r->damaged;
+	if (!err && r->memory >= 0)
+		err = recover_copy_chunks(r, r->memory, r->memory_length, (off_t)r->head.memory_cut,
+					  out);
 	length = err ? 0 : lseek(out, 0, SEEK_END);
 	if (!err && !length)
 		err = -ENODATA;
@@ -256,24 +151,12 @@ static int recover_write_recording(struct running *r, int out)
 		report->parts[0] = (struct report_part){ .fd = out, .length = (uint64_t)length };
 		report->final = report->recovered = true;
 		report->unique = name_unique();
-		recover_set_times(r, journal, out);
+		recover_set_times(r, out);
 		report->samples_taken = 0;
 		err = samples_count(&report->parts[0], &report->samples_taken);
 		if (err == -EBADMSG)
-			err = 0; /* it is what there is */
+			err = 0; /* the report is still usable */
 		recover_add_label(report, out);
-	}
-	recover_journal_close(journal);
-	return err;
-}
-
-static int profile_convert(struct running *r, const char *temporary, char made[NAME_FILE_SIZE])
-{
-	int err = -EEXIST;
-
-	for (unsigned try = 0; err == -EEXIST && try < TRIES_MAX; try++) {
-		name_file(made, &r->held->report, NAME_PROFILE, try);
-		err = dir_rename_new(r->how->out, temporary, made);
 	}
 	return err;
 }
@@ -281,17 +164,26 @@ static int profile_convert(struct running *r, const char *temporary, char made[N
 static int recover_name_report(struct running *r, const char *temporary, char made[NAME_FILE_SIZE])
 {
 	char note[NAME_FILE_SIZE];
-	int err = spool_note_save(r->dir, r->held, NULL, 0, note);
+	int err = spool_note_save(r->dir, &r->held, NULL, 0, note);
 
 	if (err)
 		return err;
-	err = spool_note_join(r->dir, &r->held->report, note, temporary, made);
+	err = spool_note_join(r->dir, &r->held.report, note, temporary, made);
 	if (err)
 		unlinkat(r->dir, note, 0);
 	return err;
 }
 
-static int recover_write_file(struct running *r, char made[NAME_FILE_SIZE])
+/* Sync to disk in the command only: a sandbox of a profiled program may forbid these system
+ * calls. */
+static int recover_sync(const struct running *r, int fd)
+{
+	return r->how->finished && fsync(fd) ? -errno : 0;
+}
+
+/* Call WRITE to fill a temporary file, then rename it. MADE is its name. */
+static int recover_write_file(struct running *r, int (*write)(struct running *r, int out),
+			      char made[NAME_FILE_SIZE])
 {
 	int dir = r->how->out >= 0 ? r->how->out : r->dir, fd, out, err;
 	char temporary[NAME_FILE_SIZE];
@@ -300,16 +192,20 @@ static int recover_write_file(struct running *r, char made[NAME_FILE_SIZE])
 	if (fd < 0)
 		return fd;
 	out = fd_raise(openat(dir, temporary, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-	err = out < 0 ? out : recover_write_recording(r, out);
+	err = out < 0 ? out : write(r, out);
+	if (!err)
+		err = recover_sync(r, out);
 	if (out >= 0)
 		close(out);
 	err = temporary_close(dir, temporary, fd, err);
 	if (err)
 		return err;
-	err = r->how->out >= 0 ? profile_convert(r, temporary, made)
+	err = r->how->out >= 0 ? temporary_rename(dir, temporary, &r->held.report, made)
 			       : recover_name_report(r, temporary, made);
 	if (err)
 		unlinkat(dir, temporary, 0);
+	else
+		recover_sync(r, dir);
 	return err;
 }
 
@@ -327,11 +223,12 @@ static int recover_make(struct running *r, char made[NAME_FILE_SIZE])
 {
 	int err;
 
-	r->chunks = running_open(r, RUNNING_CHUNKS, &r->chunks_length, &r->changed);
-	r->memory = running_open(r, RUNNING_MEMORY, &r->memory_length, &r->changed);
+	r->chunks = running_open(r, RUNNING_CHUNKS, &r->chunks_length, &r->changed_ms);
+	r->memory = running_open(r, RUNNING_MEMORY, &r->memory_length, &r->changed_ms);
 	if (r->chunks < 0)
 		return r->chunks == -ENOENT ? -ENODATA : r->chunks;
-	err = r->how->dry ? recover_dry_run(r) : recover_write_file(r, made);
+	err = r->how->dry ? recover_dry_run(r)
+			  : recover_write_file(r, recover_write_recording, made);
 	if (!err && !r->how->dry)
 		r->result.made = made;
 	return err;
@@ -350,66 +247,135 @@ static enum recover_outcome recover_outcome_of(int err)
 		return RECOVER_FOREIGN;
 	case -EWOULDBLOCK:
 		return RECOVER_ALIVE;
+	case -EINPROGRESS:
+		return RECOVER_WAITS;
 	default:
 		return RECOVER_FAILED;
 	}
 }
 
-/* With its journal locked. */
+/* Recover with the note locked. */
 static int recover_locked(struct running *r, char made[NAME_FILE_SIZE])
 {
 	struct stat st;
-	int err = fstat(r->journal, &st) ? -errno : 0;
+	int err = fstat(r->note, &st) ? -errno : 0;
 
 	if (!err && !st.st_nlink)
-		return -ENOENT; /* somebody else has recovered it */
-	/* It may have been written since it was opened. */
-	r->journal_length = st.st_size;
+		return -ENOENT; /* another process has recovered it */
+	/* The note may have been written after it was opened. */
+	r->note_length = st.st_size;
 	if (!err)
 		err = recover_read_head(r);
 	if (err == -EBADMSG &&
 	    clock_realtime_ns() / 1000000000u < (uint64_t)st.st_mtime + EMPTY_MAX_SECONDS &&
 	    !st.st_size)
-		return -EWOULDBLOCK; /* it is about to begin */
+		return -EWOULDBLOCK; /* its process is starting */
 	if (!err)
 		err = recover_make(r, made);
-	if (!err || err == -ENODATA || err == -EBADMSG)
-		remove_files(r);
+	if (!r->how->dry && (!err || err == -ENODATA || err == -EBADMSG))
+		spool_running_unlink(r->dir, r->name);
 	return err;
 }
 
-/* Returns whether a report was made. */
-static bool recover_one(int dir, const char *journal, const struct recover_how *how)
+/* Report the result ERR and free R. Returns true if it made a report or a profile. */
+static bool running_end(struct running *r, int err)
 {
-	struct running r = { .how = how, .dir = dir, .journal = -1, .chunks = -1, .memory = -1 };
-	char made[NAME_FILE_SIZE];
-	int err;
-
-	snprintf(r.name, sizeof(r.name), "%.*s", (int)(strlen(journal) - strlen(RUNNING_NOTE)),
-		 journal);
-	r.result.name = journal;
-	r.held = calloc(1, sizeof(*r.held));
-	r.journal = running_open(&r, RUNNING_NOTE, &r.journal_length, &r.changed);
-	err = r.held ? r.journal < 0 ? r.journal : 0 : -ENOMEM;
-	if (!err && flock(r.journal, LOCK_EX | LOCK_NB))
-		err = -errno;
-	if (!err)
-		err = recover_locked(&r, made);
-	r.result.outcome = recover_outcome_of(err);
-	r.result.err = err;
-	if (how->tell && err != -ENOENT)
-		how->tell(how->context, &r.result);
+	r->result.outcome = recover_outcome_of(err);
+	r->result.err = err;
+	if (r->how->on_result && err != -ENOENT)
+		r->how->on_result(r->how->context, &r->result);
 	for (size_t i = 0; i < 3; i++) {
-		int fd = (const int[]){ r.journal, r.chunks, r.memory }[i];
+		int fd = (const int[]){ r->note, r->chunks, r->memory }[i];
 
 		if (fd >= 0)
 			close(fd);
 	}
-	free(r.records);
-	if (r.held)
-		spool_note_free(r.held);
-	free(r.held);
+	spool_note_free(&r->held);
 	return !err;
+}
+
+/* Returns true if it made a report. */
+static bool recover_one(int dir, const char *note, const struct recover_how *how)
+{
+	struct running r = { .how = how, .dir = dir, .note = -1, .chunks = -1, .memory = -1 };
+	char made[NAME_FILE_SIZE];
+	int err;
+
+	snprintf(r.name, sizeof(r.name), "%.*s", (int)(strlen(note) - strlen(RUNNING_NOTE)), note);
+	r.result.name = note;
+	r.note = running_open(&r, RUNNING_NOTE, &r.note_length, &r.changed_ms);
+	err = r.note < 0 ? r.note : 0;
+	if (!err && flock(r.note, LOCK_EX | LOCK_NB))
+		err = -errno;
+	if (!err)
+		err = recover_locked(&r, made);
+	return running_end(&r, err);
+}
+
+/* ---- Finished reports ---- */
+
+static int finished_copy(struct running *r, int out)
+{
+	return fd_copy(out, r->chunks, 0, (uint64_t)r->chunks_length);
+}
+
+static int finished_read_note(struct running *r, const char *json)
+{
+	r->note = running_open(r, json, &r->note_length, NULL);
+	return r->note < 0 ? r->note
+			   : spool_note_read(&r->held, r->note, 0, r->note_length, NULL, 0);
+}
+
+/* Returns -EINPROGRESS if the report stays in the spool. */
+static int finished_write(struct running *r, const char *name, char made[NAME_FILE_SIZE])
+{
+	char json[NAME_FILE_SIZE + 1];
+	struct stat st;
+	int err;
+
+	r->chunks = running_open(r, name, &r->chunks_length, NULL);
+	if (r->chunks < 0)
+		return r->chunks;
+	spool_note_name(json, name);
+	err = finished_read_note(r, json);
+	if (err)
+		return err == -EBADMSG ? -EPROTO : err;
+	r->result.report = &r->held.report;
+	r->result.pending = spool_note_pending(&r->held);
+	/* Another process is delivering it, or has delivered it. */
+	if (flock(r->chunks, LOCK_EX | LOCK_NB))
+		return -EINPROGRESS;
+	if (fstat(r->chunks, &st) || !st.st_nlink)
+		return -ENOENT;
+	if (r->how->dry || r->how->out < 0)
+		return -EINPROGRESS;
+	err = recover_write_file(r, finished_copy, made);
+	if (err)
+		return err;
+	r->result.made = made;
+	unlinkat(r->dir, name, 0);
+	unlinkat(r->dir, json, 0);
+	return 0;
+}
+
+/* Returns true if it made a profile. */
+static bool recover_finished(int dir, const char *name, const struct recover_how *how)
+{
+	struct running r = { .how = how, .dir = dir, .note = -1, .chunks = -1, .memory = -1 };
+	char made[NAME_FILE_SIZE];
+
+	r.result.name = name;
+	return running_end(&r, finished_write(&r, name, made));
+}
+
+/* ---- All of a spool ---- */
+
+static bool finished_is_name(const char *name)
+{
+	size_t length = strlen(name), end = strlen(NAME_SPOOLED);
+
+	return length > end && length < NAME_FILE_SIZE &&
+	       !strcmp(name + length - end, NAME_SPOOLED);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -417,17 +383,18 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Set *NAMES to those of the journals in DIR, sorted. Returns how many, or -errno. */
-static int recover_list(int dir, char ***names)
+/* Set *NAMES to the sorted names in DIR for which MATCHES returns true. Returns the number, or
+ * -errno. */
+static int recover_list(int dir, bool (*matches)(const char *name), char ***names)
 {
-	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
+	int err;
+	DIR *listing = dir_list(dir, &err);
 	struct dirent *entry;
 	int count = 0;
 
-	*names = calloc(JOURNALS_MAX, sizeof(**names));
-	while (listing && *names && count < JOURNALS_MAX && (entry = readdir(listing)))
-		if (spool_running_is_note(entry->d_name)) {
+	*names = calloc(NOTES_MAX, sizeof(**names));
+	while (listing && *names && count < NOTES_MAX && (entry = readdir(listing)))
+		if (matches(entry->d_name)) {
 			(*names)[count] = strdup(entry->d_name);
 			count += (*names)[count] != NULL;
 		}
@@ -435,12 +402,11 @@ static int recover_list(int dir, char ***names)
 		qsort(*names, (size_t)count, sizeof(**names), compare_names);
 	if (listing)
 		closedir(listing);
-	else if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : listing && *names ? count : -ENOMEM;
+	return err ? err : *names ? count : -ENOMEM;
 }
 
-/* Where a directory cannot be locked, each journal is, and two may take turns. */
+/* Lock DIR against a concurrent recovery. On a file system without directory locks only each
+ * note is locked, and two processes may alternate. */
 static int recover_lock_dir(int dir)
 {
 	int fd = fd_raise(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -451,10 +417,11 @@ static int recover_lock_dir(int dir)
 	return -EBUSY;
 }
 
-int recover_spool(int dir, const struct recover_how *how)
+static int recover_each(int dir, const struct recover_how *how, bool (*matches)(const char *name),
+			bool (*recover)(int dir, const char *name, const struct recover_how *how))
 {
 	char **names;
-	int count = recover_list(dir, &names), lock = -1, made = 0;
+	int count = recover_list(dir, matches, &names), lock = -1, made = 0;
 
 	if (count > 0 && !how->dry) {
 		lock = recover_lock_dir(dir);
@@ -462,11 +429,22 @@ int recover_spool(int dir, const struct recover_how *how)
 	}
 	for (int i = 0; i < count; i++) {
 		if (made >= 0 && (!how->go_on || how->go_on(how->context)))
-			made += recover_one(dir, names[i], how);
+			made += recover(dir, names[i], how);
 		free(names[i]);
 	}
 	free(names);
 	if (lock >= 0)
 		close(lock);
 	return count < 0 ? count : made;
+}
+
+int recover_spool(int dir, const struct recover_how *how)
+{
+	/* Finished reports first: a recovered report may then wait there as well. */
+	int finished =
+		how->finished ? recover_each(dir, how, finished_is_name, recover_finished) : 0;
+	int made = finished < 0 ? finished
+				: recover_each(dir, how, spool_running_is_note, recover_one);
+
+	return made < 0 ? made : made + finished;
 }

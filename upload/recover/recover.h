@@ -1,8 +1,10 @@
-/* What processes that were killed have left in a spool: their running recordings (core/agent/running_files.h) become
- * reports, which wait there like any other for whom the dead process reported to.
+/* Recovery of a spool after processes were killed. The finished chunks of their running
+ * recordings (core/agent/running_files.h) become reports. These wait in the spool for the destinations of
+ * the dead process.
  *
- * Files of a spool are believed nothing: those of other users are left alone, every length is checked, and
- * what is not whole is left out; one that is damaged keeps no other from being recovered. */
+ * Files of a spool are not trusted. Files of other users are ignored, every length is checked,
+ * and incomplete chunks are dropped. A damaged recording does not prevent the recovery of
+ * others. */
 #ifndef UPLOAD_RECOVER_RECOVER_H
 #define UPLOAD_RECOVER_RECOVER_H
 
@@ -12,36 +14,41 @@
 #include "core/agent/report.h"
 #include "upload/files/name.h"
 
+struct cJSON;
+
 enum recover_outcome {
-	RECOVER_MADE,    /* a report, or with DRY what would be one */
-	RECOVER_ALIVE,   /* its process runs */
-	RECOVER_NOTHING, /* it had reported all that it had: removed */
-	RECOVER_FOREIGN, /* another user's */
-	RECOVER_DAMAGED, /* no recording can be made of it: removed */
-	RECOVER_FAILED,  /* ERR says why; it stays */
+	RECOVER_MADE,    /* made a report; with DRY, a report could be made */
+	RECOVER_ALIVE,   /* its process is alive */
+	RECOVER_NOTHING, /* already reported completely; removed */
+	RECOVER_FOREIGN, /* belongs to another user */
+	RECOVER_DAMAGED, /* unreadable; removed */
+	RECOVER_FAILED,  /* see ERR; not removed */
+	RECOVER_WAITS,   /* a finished report that waits in the spool for delivery */
 };
 
 struct recover_result {
-	const char *name; /* of the journal, in the directory */
+	const char *name; /* of the note or the finished report in the directory */
 	enum recover_outcome outcome;
 	int err;
-	const struct report
-		*report;     /* with RECOVER_MADE, and where it is known with others; else NULL */
-	const char *made;    /* the name of the recording; NULL: none */
-	const char *pending; /* whom it is for: names, a NUL behind each, and an empty one */
-	uint64_t left_out; /* bytes of the recording that are in no chunk that could be finished */
+	const struct report *report; /* with RECOVER_MADE, and otherwise if known; else NULL */
+	const char *made;            /* name of the recording; NULL: none */
+	const struct cJSON *pending; /* names of its destinations: an array of strings */
+	uint64_t left_out;           /* bytes of the recording outside readable finished chunks */
 };
 
 struct recover_how {
-	bool dry; /* look, and change nothing */
-	int out;  /* a directory that the profiles go to, rather than to the spool; -1: none */
-	bool (*go_on)(void *context); /* asked before each; NULL: to the end */
-	void (*tell)(void *context, const struct recover_result *result); /* NULL: nobody asks */
+	bool dry;      /* only report results, change nothing */
+	bool finished; /* handle finished reports too: move them to OUT, or only report them */
+	int out;       /* directory for the profiles; -1: reports go to the spool */
+	bool (*go_on)(void *context); /* asked before each recording; NULL: do not stop */
+	void (*on_result)(void *context,
+			  const struct recover_result *result); /* NULL: no reports */
 	void *context;
 };
 
-/* Recover all in DIR, one by one, in the order of their names. One process at a time does so. Returns
- * how many reports were made, or -errno: -EBUSY while somebody else is at it. Any thread of ours. */
+/* Recover all recordings in DIR in the order of their names. Files are removed after the report
+ * is on disk. Only one process at a time recovers. Any thread of the agent. Returns the number
+ * of reports, or -errno: -EBUSY while another process recovers. */
 int recover_spool(int dir, const struct recover_how *how);
 
 #endif

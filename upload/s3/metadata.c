@@ -1,4 +1,4 @@
-/* What stands beside a recording in its zip file: metadata.json. */
+/* The file metadata.json of a zip file. */
 #include "upload/s3/metadata.h"
 
 #include <cjson/cJSON.h>
@@ -53,12 +53,12 @@ static void metadata_add_losses(cJSON *agent, const struct report *report, bool 
 		return;
 	object = json_put(agent, "dropped", cJSON_CreateObject(), failed);
 	metadata_add_number(object, "bytes", losses->dropped_bytes, failed);
-	metadata_add_number(object, "full", losses->full, failed);
-	metadata_add_number(object, "aged", losses->aged, failed);
-	metadata_add_number(object, "refused", losses->refused, failed);
+	metadata_add_number(object, "full", losses->dropped_full, failed);
+	metadata_add_number(object, "aged", losses->dropped_aged, failed);
+	metadata_add_number(object, "refused", losses->dropped_refused, failed);
 }
 
-/* What ORIGIN tells of the place that the report is of. */
+/* Add the parts of ORIGIN that describe the machine, container and pod. */
 static void metadata_add_origin(cJSON *agent, cJSON *origin, bool *failed)
 {
 	static const char *const keys[] = { "hostname", "cgroup", "host", "kubernetes" };

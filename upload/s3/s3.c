@@ -1,4 +1,4 @@
-/* The S3 reporter: each report is a zip file in a bucket. */
+/* S3 reporter: each report becomes a zip file in a bucket. */
 #include "upload/s3/s3.h"
 
 #include <errno.h>
@@ -9,11 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/log.h"
 #include "upload/aws/credentials.h"
 #include "upload/aws/sigv4.h"
-#include "upload/http/http_curl.h"
 #include "upload/queue/origin.h"
 #include "upload/s3/metadata.h"
 #include "upload/s3/s3_bucket.h"
@@ -22,8 +20,8 @@
 #include "upload/s3/zip.h"
 
 #define BODY_MAX (1u << 30)
-#define KEY_MAX  1024 /* that of S3 */
-#define NAMES    4    /* that are tried where they are taken */
+#define KEY_MAX  1024 /* the limit of S3 */
+#define KEYS_MAX 4    /* tried in order while they exist */
 
 struct s3 {
 	struct reporter reporter;
@@ -31,68 +29,97 @@ struct s3 {
 	const struct config *config;
 	struct environment environment;
 	struct aws aws;
-	struct http *http; /* NULL: opened with the first report */
 	struct credentials_provider *credentials;
 	struct s3_target target;
 	struct host host;
-	bool ready, host_known;
+	bool is_ready;
 	struct s3_bucket bucket;
-	char doubt[KEY_MAX + 1]; /* a name under which a report may have been put; "": none */
-	int64_t opened;          /* seconds since 1970 */
+	char doubtful_key[KEY_MAX + 1]; /* may exist, its PUT got no response; "": none */
+	bool head_failure_logged; /* logged that the store rejects HEAD; false after a HEAD succeeds */
+	bool head_unanswered;     /* the last HEAD got no response */
+	int64_t opened;           /* time of opening, seconds since 1970 */
 	atomic_bool stop;
 };
 
-/* What lies in the bucket under a name. */
-enum there { EXISTING_NONE, EXISTING_SAME, EXISTING_OTHER, EXISTING_UNKNOWN };
+/* State of a key in the bucket, compared with the report. */
+enum existing { EXISTING_NONE, EXISTING_SAME, EXISTING_OTHER, EXISTING_UNKNOWN };
 
-static int s3_look_up(struct s3 *s3, const struct s3_request *put, enum there *there)
+/* A gateway or store may reject HEAD and still accept PUT. */
+static void s3_log_head(struct s3 *s3, long status)
+{
+	if ((status >= 200 && status < 300) || status == 404) {
+		s3->head_failure_logged = false;
+	} else if (status >= 500 && !s3->head_failure_logged) {
+		log_warn("the bucket %s: %s answers HEAD with %ld; the agent cannot check whether "
+			 "a report exists and uploads it again",
+			 s3->config->s3_bucket, s3->target.base, status);
+		s3->head_failure_logged = true;
+	}
+}
+
+/* Look up the key of PUT. Returns 0, or -errno without a response: then PUT, which takes longer,
+ * would fail too. After two lookups in a row without a response PUT is tried anyway. */
+static int s3_look_up(struct s3 *s3, const struct s3_request *put, enum existing *existing)
 {
 	struct s3_request request = { .method = "HEAD", .key = put->key };
 	struct http_response response = HTTP_RESPONSE_INIT;
 	bool in_doubt;
 	int err = s3_bucket_ask(&s3->bucket, &request, &response, &in_doubt);
 
-	*there = EXISTING_UNKNOWN; /* who may write may not always read */
+	*existing = EXISTING_UNKNOWN; /* write permission does not imply read permission */
 	if (response.status == 404)
-		*there = EXISTING_NONE;
+		*existing = EXISTING_NONE;
 	else if (!err && (response.sha256[0] ? !strcmp(response.sha256, put->sha256)
 					     : response.length == (int64_t)put->body->length))
-		*there = EXISTING_SAME;
+		*existing = EXISTING_SAME;
 	else if (!err)
-		*there = EXISTING_OTHER;
-	/* No answer, or none that is about this. */
-	err = response.status && response.status < 500 ? 0 : err;
+		*existing = EXISTING_OTHER;
+	s3_log_head(s3, response.status);
+	if (response.status || (s3->head_unanswered && err != -ECANCELED))
+		err = 0;
+	s3->head_unanswered = err;
 	http_response_free(&response);
 	return err;
 }
 
-/* Where it is DOUBTED whether the report was put there already, the store is asked first. Returns
- * -EEXIST where the name is another report's. */
-static int s3_put_key(struct s3 *s3, const struct s3_request *request, bool doubted)
+/* A report from a spool. The process that made it may have been killed during its upload. */
+static bool s3_is_from_spool(const struct report *report)
+{
+	return report->origin && report->pid != getpid();
+}
+
+/* Put the report under the key of REQUEST. If IN_DOUBT, first look up the key, because an
+ * earlier PUT may have succeeded. A new doubt is recorded in the report's begun. Returns -EEXIST
+ * if the key belongs to another report. */
+static int s3_put_key(struct s3 *s3, const struct s3_request *request, bool was_in_doubt,
+		      const struct report *report)
 {
 	bool in_doubt;
 	struct http_response response = HTTP_RESPONSE_INIT;
-	enum there there;
+	enum existing existing;
 	int err = 0;
 
-	if (doubted)
-		err = s3_look_up(s3, request, &there);
-	if (doubted && there == EXISTING_OTHER)
+	if (was_in_doubt)
+		err = s3_look_up(s3, request, &existing);
+	if (was_in_doubt && existing == EXISTING_OTHER)
 		err = -EEXIST;
-	if (doubted && (err || there == EXISTING_SAME))
+	if (was_in_doubt && (err || existing == EXISTING_SAME))
 		goto out;
 	err = s3_bucket_ask(&s3->bucket, request, &response, &in_doubt);
-	if (in_doubt && strlen(request->key) < sizeof(s3->doubt))
-		strcpy(s3->doubt, request->key);
+	if (in_doubt && strlen(request->key) < sizeof(s3->doubtful_key))
+		strcpy(s3->doubtful_key, request->key);
+	if (in_doubt && report->begun)
+		report->begun->doubt = DOUBT_ALL;
 	if (err != -EEXIST)
 		goto out;
-	err = s3_look_up(s3, request, &there);
+	was_in_doubt = was_in_doubt || in_doubt || s3_is_from_spool(report);
+	err = s3_look_up(s3, request, &existing);
 	if (err)
 		goto out;
-	/* Where one may not look: the first try, of which no answer came, took the name. */
-	if (there == EXISTING_NONE)
+	/* The lookup is not permitted: the first PUT, whose response was lost, created the key. */
+	if (existing == EXISTING_NONE)
 		err = -EAGAIN;
-	else if (there == EXISTING_OTHER || (there == EXISTING_UNKNOWN && !doubted))
+	else if (existing == EXISTING_OTHER || (existing == EXISTING_UNKNOWN && !was_in_doubt))
 		err = -EEXIST;
 out:
 	http_response_free(&response);
@@ -107,23 +134,25 @@ static void s3_log_long_key(struct s3 *s3, const struct report *report)
 	char line[256];
 
 	snprintf(line, sizeof(line),
-		 "a report's name would be longer than the %d bytes that S3 takes; "
-		 "shorten " OPTION_PREFIX "%s, which has %zu",
+		 "a report's key exceeds the %d bytes of S3's limit; shorten " OPTION_PREFIX
+		 "%s (%zu bytes)",
 		 KEY_MAX, by_group ? "PROFILING_GROUP" : "S3_PREFIX",
 		 by_group ? strlen(group) : prefix);
 	s3_bucket_log_error(&s3->bucket, "long key", line);
 }
 
-/* No answer came to the last try, or an earlier process may not have lived to see one. */
+/* True if the last PUT of KEY got no response, or if an earlier process may have ended before
+ * the response. */
 static bool s3_is_in_doubt(const struct s3 *s3, const struct report *report, const char *key)
 {
-	return !strcmp(s3->doubt, key) ||
+	return !strcmp(s3->doubtful_key, key) ||
+	       (report->begun && report->begun->doubt != DOUBT_NONE) ||
 	       (report->origin && report->end_ms / 1000 < (uint64_t)s3->opened);
 }
 
-/* A name that is taken, though it should be nobody's, is followed by others that are always the same
- * for the same report. */
-static int put(struct s3 *s3, const struct report *report, const struct buf *body)
+/* Try a few keys. Unique keys should not exist already; if one does, the next keys are derived
+ * from the report's hash, so that a retry uses the same ones. */
+static int s3_put_report(struct s3 *s3, const struct report *report, const struct buf *body)
 {
 	char sha256[SIGV4_HASH_SIZE];
 	struct report named = *report;
@@ -134,11 +163,11 @@ static int put(struct s3 *s3, const struct report *report, const struct buf *bod
 	if (err)
 		goto out;
 	err = -EEXIST;
-	for (int i = 0; i < NAMES && err == -EEXIST; i++) {
+	for (int i = 0; i < KEYS_MAX && err == -EEXIST; i++) {
 		buf_reset(&key);
 		err = upload_name(&key, s3->config, &named, &s3->host);
 		if (!err)
-			err = buf_reserve(&key, 1); /* its NUL */
+			err = buf_reserve(&key, 1); /* for the NUL */
 		if (err == -EFBIG) {
 			s3_log_long_key(s3, report);
 			err = -EBADMSG;
@@ -146,17 +175,17 @@ static int put(struct s3 *s3, const struct report *report, const struct buf *bod
 		if (err)
 			goto out;
 		request.key = buf_string(&key);
-		err = s3_put_key(s3, &request, s3_is_in_doubt(s3, report, request.key));
+		err = s3_put_key(s3, &request, s3_is_in_doubt(s3, report, request.key), report);
 		named.unique += (uint32_t)strtoul(sha256 + 56, NULL, 16) | 1;
 	}
 	if (err == -EEXIST) {
 		s3_bucket_log_error(&s3->bucket, "names",
-				    "the store says of every name that it is taken");
+				    "the store reports that each tried key exists");
 		err = -EACCES;
 	}
 	if (err)
 		goto out;
-	s3->doubt[0] = '\0';
+	s3->doubtful_key[0] = '\0';
 	s3_bucket_log_recovery(&s3->bucket);
 	log_debug("put %s%s, %zu bytes", s3->target.base, request.key, body->length);
 out:
@@ -164,49 +193,40 @@ out:
 	return err;
 }
 
-/* What takes asking others is done here, on the thread that may wait. */
+/* Initialization that needs the network; runs in the delivery thread. */
 static int s3_prepare(struct s3 *s3)
 {
-	char *ca = NULL, problem[S3_TARGET_PROBLEM_SIZE] = "";
-	int err = 0;
+	char problem[S3_TARGET_PROBLEM_SIZE] = "";
+	int err = aws_open_http(&s3->aws);
 
-	if (!s3->http) {
-		ca = aws_ca_file(&s3->aws);
-		err = http_curl_open(&s3->http, ca, &s3->stop);
-		free(ca);
-		if (err)
-			return err;
-	}
-	s3->aws.http = s3->http;
+	if (err)
+		return err;
 	if (!s3->credentials)
 		err = credentials_default(&s3->credentials, &s3->aws);
-	if (!err && !s3->host_known) {
-		host_find(&s3->host, &s3->aws, s3->config->metadata);
-		s3->host_known = true;
-		origin_found(&s3->host);
-	}
-	if (!err)
+	if (!err) {
+		origin_find_host(&s3->host, &s3->aws, s3->config->metadata);
 		err = s3_target_find(&s3->target, &s3->aws, s3->config, problem);
+	}
 	if (problem[0])
 		s3_bucket_log_error(&s3->bucket, problem, problem);
 	s3->bucket.credentials = s3->credentials;
-	s3->ready = !err;
+	s3->is_ready = !err;
 	return err;
 }
 
-static int deliver(struct reporter *reporter, const struct report *report)
+static int s3_deliver(struct reporter *reporter, const struct report *report)
 {
 	struct s3 *s3 = (struct s3 *)reporter;
 	struct buf metadata = BUF_INIT(256 << 10), body = BUF_INIT(BODY_MAX);
 	int err = 0;
 
-	if (!s3->ready)
+	if (!s3->is_ready)
 		err = s3_prepare(s3);
 	if (err)
 		return err;
 	err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
 	if (!err)
-		err = buf_reserve(&metadata, 1); /* its NUL */
+		err = buf_reserve(&metadata, 1); /* for the NUL */
 	if (!err)
 		err = zip_report(&body, report, buf_string(&metadata));
 	if (err == -EFBIG || err == -ENODATA) {
@@ -215,13 +235,13 @@ static int deliver(struct reporter *reporter, const struct report *report)
 		err = -EBADMSG;
 	}
 	if (!err)
-		err = put(s3, report, &body);
+		err = s3_put_report(s3, report, &body);
 	buf_free(&metadata);
 	buf_free(&body);
 	return err;
 }
 
-static void cancel(struct reporter *reporter)
+static void s3_cancel(struct reporter *reporter)
 {
 	atomic_store(&((struct s3 *)reporter)->stop, true);
 }
@@ -232,19 +252,13 @@ static void s3_close(struct reporter *reporter)
 
 	if (s3->credentials)
 		s3->credentials->destroy(s3->credentials);
-	if (s3->http)
-		s3->http->close(s3->http);
+	if (s3->aws.http)
+		s3->aws.http->close(s3->aws.http);
 	s3_target_free(&s3->target);
 	host_free(&s3->host);
 	aws_free(&s3->aws);
-	environment_free(&s3->environment);
 	free(s3->destination);
 	free(s3);
-}
-
-static int64_t aws_clock(void)
-{
-	return (int64_t)(clock_realtime_ns() / 1000000000u);
 }
 
 int s3_reporter_open_with(struct reporter **out, const struct config *config,
@@ -254,18 +268,15 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 
 	if (!s3)
 		return -ENOMEM;
-	if (environment_copy(&s3->environment, environment)) {
-		free(s3);
-		return -ENOMEM;
-	}
+	s3->environment.entries = environment;
 	s3->destination = s3_destination(config, &s3->environment);
 	s3->reporter = (struct reporter){ .name = "s3",
 					  .destination = s3->destination,
-					  .deliver = deliver,
+					  .deliver = s3_deliver,
 					  .close = s3_close,
-					  .cancel = cancel };
+					  .cancel = s3_cancel };
 	s3->config = config;
-	s3->http = http;
+	s3->aws.http = http;
 	s3->aws.environment = &s3->environment;
 	s3->aws.now = now;
 	s3->opened = now();
@@ -278,16 +289,7 @@ int s3_reporter_open_with(struct reporter **out, const struct config *config,
 	return 0;
 }
 
-static struct environment captured;
-
-int s3_capture_environment(char *const *environment)
-{
-	environment_free(&captured);
-	return environment_copy(&captured, environment);
-}
-
 int s3_reporter_open(struct reporter **out, const struct config *config)
 {
-	return s3_reporter_open_with(out, config, captured.entries ? captured.entries : environ,
-				     NULL, aws_clock);
+	return s3_reporter_open_with(out, config, environment_at_start(), NULL, aws_clock);
 }

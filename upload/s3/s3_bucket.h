@@ -1,6 +1,6 @@
-/* A bucket, as requests see it: each is signed and sent, and sent again where what keeps it from being
- * taken can be mended here (the clock, the credentials, a header that the store does not know), or
- * where the store says that the bucket lies elsewhere. */
+/* Requests to a bucket: signs and sends each request. It retries after correcting the cause of a
+ * refusal: the clock, the credentials, or a header that the store does not support. It follows
+ * the bucket to another region or host. */
 #ifndef UPLOAD_S3_S3_BUCKET_H
 #define UPLOAD_S3_S3_BUCKET_H
 
@@ -14,41 +14,44 @@ struct s3_bucket {
 	const struct config *config;
 	struct aws *aws;
 	struct credentials_provider *credentials;
-	struct s3_target *target; /* follows the bucket where it has moved for good */
+	struct s3_target *target; /* updated if the bucket has moved permanently */
 
-	/* The rest is the requests' own. */
-	bool unconditional; /* the store has shown that it does not know if-none-match */
-	bool moved;         /* the target is not as it was found by the settings */
-	char said[S3_CAUSE_MAX];
+	/* Private to s3_bucket.c. */
+	bool unconditional; /* the store does not support if-none-match */
+	bool moved;         /* the target differs from the settings */
+	char logged_cause[S3_CAUSE_MAX];
 };
 
 struct s3_request {
-	const char *method;     /* "PUT", which takes no name that is taken, "HEAD" or "GET" */
-	const char *key;        /* not encoded; "" is the bucket itself */
+	const char *method;     /* "PUT" (fails if the key exists), "HEAD" or "GET" */
+	const char *key;        /* not encoded; "": the bucket itself */
 	const char *query;      /* encoded and sorted; NULL: none */
 	const struct buf *body; /* NULL: none */
-	const char *sha256;     /* the body's, in hexadecimal */
+	const char *sha256;     /* of the body, in hexadecimal */
 
-	/* Of a GET. */
-	size_t answer_max; /* the most that the answer keeps of the body; 0: HTTP_ANSWER_MAX */
-	uint64_t expected; /* bytes, for which there is to be time */
-	uint64_t from;     /* the byte to begin at, where the object still has ETAG */
+	/* For GET. */
+	size_t answer_max; /* most bytes of the body that the response stores; 0: HTTP_ANSWER_MAX */
+	uint64_t expected; /* bytes expected; extends the timeout */
+	uint64_t from;     /* first byte; requires that the object still has ETAG */
 	const char *etag;
 	int (*take)(void *arg, long status, const void *data, size_t length); /* see http.h */
 	void *take_arg;
 };
 
-/* Send REQUEST and see what becomes of it. Returns what s3_judge() makes of the last answer, which is
- * in RESPONSE (free it with http_response_free() in any case); or another -errno where there is none
- * (status 0). Why it failed is said in the log, but only for PUT. *IN_DOUBT: the store may have done it
- * all the same. */
+/* Send REQUEST, with corrections and retries. Returns the result of s3_judge() for the last
+ * response; RESPONSE holds it. Without a response (status 0) returns another -errno. Free
+ * RESPONSE with http_response_free() in any case.
+ *
+ * Failures are logged, but only for PUT. *IN_DOUBT: the store may have executed a request that
+ * failed. */
 int s3_bucket_ask(struct s3_bucket *bucket, const struct s3_request *request,
 		  struct http_response *response, bool *in_doubt);
 
-/* LINE, as an error. CAUSE tells one failure from another; the same is said once, until it is gone. */
+/* Log LINE as an error. CAUSE identifies the failure; it is logged once until another cause or
+ * s3_bucket_log_recovery(). */
 void s3_bucket_log_error(struct s3_bucket *bucket, const char *cause, const char *line);
 
-/* All is well: what is said next is news again. */
+/* Log the recovery if an error was logged, and reset. */
 void s3_bucket_log_recovery(struct s3_bucket *bucket);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where a store may send a request on to. */
+/* Redirects of a store. */
 #include "upload/s3/s3_redirect.h"
 
 #include <arpa/inet.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "upload/http/url.h"
+#include "upload/queue/pairs.h"
 
 static const char *redirect_text_after(const char *text, const char *start)
 {
@@ -22,7 +23,7 @@ static bool redirect_ends_with(const char *text, const char *end)
 	return length > end_length && !strcmp(text + length - end_length, end);
 }
 
-/* HOST without the bucket's label; the bucket's name is in lower case wherever it is one. */
+/* HOST without the bucket's label. A bucket name in a host name is in lower case. */
 static const char *redirect_service(const char *host, const char *bucket)
 {
 	const char *rest = redirect_text_after(host, bucket);
@@ -30,7 +31,7 @@ static const char *redirect_service(const char *host, const char *bucket)
 	return rest && rest[0] == '.' ? rest + 1 : host;
 }
 
-/* "eu-west-1", "us-gov-west-1": letters in parts, and a number. */
+/* "eu-west-1", "us-gov-west-1": words, and a number at the end. */
 static bool is_region(const char *text, size_t length)
 {
 	size_t digits = 0;
@@ -43,8 +44,9 @@ static bool is_region(const char *text, size_t length)
 	       memchr(text, '-', length - 1 - digits);
 }
 
-/* "s3", "s3-fips", "s3-external-1", "s3-eu-west-1". Anybody can have a host at Amazon, as a machine
- * or a load balancer, but not one with such a label right before regions and the domain. */
+/* "s3", "s3-fips", "s3-external-1", "s3-eu-west-1". Anyone can own a host at Amazon, as a
+ * machine or a load balancer. But no such host has this label directly in front of the regions
+ * and the domain. */
 static bool is_s3_label(const char *text, size_t length)
 {
 	static const char *const labels[] = { "s3", "s3-fips", "s3-external-1" };
@@ -100,26 +102,14 @@ static bool redirect_is_allowed(const struct url *from, const struct url *to, co
 	return redirect_ends_with(to->host, end) || !strcmp(to->host, endpoint);
 }
 
-static int digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Whether the LENGTH bytes of PATH are KEY, percent-encoded in whatever way. */
+/* True if the LENGTH bytes of PATH are KEY in any percent-encoding. */
 static bool is_key(const char *path, size_t length, const char *key)
 {
 	for (; length && *key; key++) {
-		char c = *path;
-		size_t taken = 1;
+		int byte = length >= 3 ? pairs_percent_byte(path) : -1;
+		size_t taken = byte >= 0 ? 3 : 1;
 
-		if (c == '%' && length >= 3 && digit_of(path[1]) >= 0 && digit_of(path[2]) >= 0) {
-			c = (char)(digit_of(path[1]) << 4 | digit_of(path[2]));
-			taken = 3;
-		}
-		if (c != *key)
+		if ((byte >= 0 ? (char)byte : *path) != *key)
 			return false;
 		path += taken;
 		length -= taken;
@@ -127,7 +117,7 @@ static bool is_key(const char *path, size_t length, const char *key)
 	return !length && !*key;
 }
 
-/* The base in LOCATION, an absolute URL or one that begins with "//" or "/". */
+/* The base URL in LOCATION, an absolute URL or one that starts with "//" or "/". */
 static char *redirect_from_location(const struct url *from, const char *bucket, const char *key,
 				    const char *location)
 {

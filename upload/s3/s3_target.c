@@ -1,4 +1,4 @@
-/* Where a report goes in S3: the bucket's URL. */
+/* Target of uploads in S3: the URL of the bucket. */
 #include "upload/s3/s3_target.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ static int s3_target_amazon(struct buf *out, struct aws *aws, const char *region
 			  dualstack ? ".dualstack" : "", region, aws_domain(region));
 }
 
-/* A certificate's wildcard stands for one label: a bucket with dots is no host name's part. */
+/* A certificate's wildcard matches one label, so a bucket name with dots cannot be part of the
+ * host name. */
 static bool wants_host_style(struct aws *aws, const char *bucket, bool custom, bool https)
 {
 	char *style = aws_profile_get(aws, aws_profile(aws), "s3.addressing_style");
@@ -60,12 +61,12 @@ static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint,
 	return err ? err : buf_append_string(out, "/");
 }
 
-/* What can be wrong in them without looking elsewhere. */
+/* Check the settings that need no lookup. */
 static int s3_target_check(const struct config *config, char problem[S3_TARGET_PROBLEM_SIZE])
 {
 	const struct {
 		const char *name, *value;
-		enum outside word;
+		enum untrusted word;
 		const char *what;
 	} words[] = {
 		{ "S3_BUCKET", config->s3_bucket, UNTRUSTED_BUCKET, "a bucket's name" },
@@ -83,7 +84,7 @@ static int s3_target_check(const struct config *config, char problem[S3_TARGET_P
 	return 0;
 }
 
-/* REGION NULL: to be found. */
+/* REGION NULL: determine it. */
 static int s3_target_resolve(struct s3_target *out, struct aws *aws, const struct config *config,
 			     const char *region, char problem[S3_TARGET_PROBLEM_SIZE])
 {
@@ -104,7 +105,7 @@ static int s3_target_resolve(struct s3_target *out, struct aws *aws, const struc
 	if (!region)
 		region = aws_region(aws);
 	if (!region && custom)
-		region = "us-east-1"; /* most stores have no regions, and take this */
+		region = "us-east-1"; /* most stores have no regions and accept this one */
 	if (!region) {
 		err = -EDESTADDRREQ;
 		snprintf(problem, S3_TARGET_PROBLEM_SIZE,
@@ -118,10 +119,11 @@ static int s3_target_resolve(struct s3_target *out, struct aws *aws, const struc
 		err = append_bucket(&base, aws, custom ? endpoint : buf_string(&own),
 				    config->s3_bucket, custom);
 	if (err) {
-		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "no use of the endpoint %.150s: %s",
+		snprintf(problem, S3_TARGET_PROBLEM_SIZE, "cannot use the endpoint %.150s: %s",
 			 custom ? show_url(shown, endpoint) : region,
-			 err == -EINVAL ? "it is not an http or https URL to put a path behind"
-					: strerror(-err));
+			 err == -EINVAL
+				 ? "it is not an http or https URL without user, query and fragment"
+				 : strerror(-err));
 		goto out;
 	}
 	out->base = strndup((const char *)base.data, base.length);

@@ -1,4 +1,4 @@
-/* Writes zip files, as far as a report needs it. The format is APPNOTE.TXT's of PKWARE, 6.3. */
+/* Writer of zip files, limited to reports. The format is PKWARE's APPNOTE.TXT, version 6.3. */
 #include "upload/s3/zip.h"
 
 #include <endian.h>
@@ -13,11 +13,11 @@
 #define VERSION_MADE_BY (3 << 8 | VERSION_NEEDED) /* Unix */
 #define FLAG_UTF8       0x0800
 #define METHOD_DEFLATE  8
-#define ATTRIBUTES      (0100644u << 16) /* a plain file, rw-r--r-- */
+#define ATTRIBUTES      (0100644u << 16) /* a regular file, rw-r--r-- */
 #define READ_BYTES      (32u << 10)
 #define OUT_BYTES       (64u << 10)
 
-/* What an entry's two headers have in common. */
+/* Fields that both headers of an entry have. */
 struct facts {
 	uint16_t version, flags, method;
 	uint16_t time, date;
@@ -111,19 +111,19 @@ static int zip_deflate_content(struct packer *packer, const struct report *repor
 	return err ? err : zip_deflate(packer, "", 0, Z_FINISH);
 }
 
-/* DOS time has no zone and counts pairs of seconds from 1980; it is given in UTC. */
+/* DOS time counts pairs of seconds from 1980 and has no time zone; UTC is used. */
 static struct facts zip_entry_facts(const struct entry *entry, uint64_t ms)
 {
-	struct date d;
+	const struct tm date = date_of_ms(ms);
+	int years = date.tm_year < 80 ? 0 : date.tm_year - 80;
 
-	date_of_ms(&d, ms);
 	return (struct facts){
 		.version = htole16(VERSION_NEEDED),
 		.flags = htole16(FLAG_UTF8),
 		.method = htole16(METHOD_DEFLATE),
-		.time = htole16((uint16_t)(d.hour << 11 | d.minute << 5 | d.second / 2)),
-		.date = htole16((uint16_t)((d.year < 1980 ? 0 : d.year - 1980) << 9 | d.month << 5 |
-					   d.day)),
+		.time = htole16(
+			(uint16_t)(date.tm_hour << 11 | date.tm_min << 5 | date.tm_sec / 2)),
+		.date = htole16((uint16_t)(years << 9 | (date.tm_mon + 1) << 5 | date.tm_mday)),
 		.crc = htole32(entry->crc),
 		.packed = htole32((uint32_t)entry->packed),
 		.unpacked = htole32((uint32_t)entry->unpacked),
@@ -131,7 +131,7 @@ static struct facts zip_entry_facts(const struct entry *entry, uint64_t ms)
 	};
 }
 
-/* The local header comes first and is right only once the entry is packed: room is left. */
+/* The local header precedes the data but depends on it: reserve space, then fill it in. */
 static int zip_add_entry(struct buf *out, struct entry *entry, const struct report *report,
 			 const char *metadata)
 {
@@ -145,7 +145,7 @@ static int zip_add_entry(struct buf *out, struct entry *entry, const struct repo
 		err = buf_append_string(out, entry->name);
 	if (err)
 		return err;
-	/* Negative window bits: no zlib header. A window of 32 KiB takes 256 KiB for a moment. */
+	/* Negative window bits: no zlib header. A window of 32 KiB takes 256 KiB temporarily. */
 	if (deflateInit2(&packer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -15, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;

@@ -1,18 +1,18 @@
-/* Compiles Go's table of its functions into rules.
+/* Compiler from Go's function table to unwind rules.
  *
- * Go tells at each instruction how far the stack has grown, so the return address is found without the frame
- * pointer. Where a function goes to another stack, from a goroutine's to the thread's own and back, the
- * table says nothing, and there the frame pointer leads on: Go's compiler keeps it for this. */
+ * Go's table has the stack growth at each instruction, so the return address is found without a
+ * frame pointer. A function that switches stacks, between a goroutine's and the thread's, is not
+ * described. There, the frame pointer is used, which Go's compiler maintains for this purpose. */
 #include "engine/runtime/go/go_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/code.h"
+#include "arch/arch.h"
 #include "engine/runtime/go/go_functions.h"
 #include "engine/reading/process_memory.h"
 
-/* The note that Go's linker writes its own build-id into (cmd/link, elfgobuildid). */
+/* The note in which Go's linker stores its own build-id (cmd/link, elfgobuildid). */
 #define GO_NOTE      "Go"
 #define GO_NOTE_TYPE 4
 
@@ -24,7 +24,7 @@ struct rows {
 		uint16_t rule;
 	} * list;
 	size_t count, room;
-	bool lost; /* out of memory */
+	bool is_out_of_memory; /* memory was exhausted */
 };
 
 struct compiler {
@@ -33,11 +33,11 @@ struct compiler {
 	uint64_t text; /* link address of the module's code */
 	struct rows rows;
 
-	/* The function under way. */
+	/* The current function. */
 	struct go_function function;
-	bool keeps_fp; /* saves the frame pointer above all else that it has on the stack */
-	bool grows;    /* has a frame */
-	bool signal;
+	bool keeps_fp;  /* saves the frame pointer at the top of its frame */
+	bool has_frame; /* has a frame */
+	bool is_signal_return;
 };
 
 bool go_table_is_for(const struct image *image)
@@ -83,7 +83,7 @@ static void rows_add(struct rows *rows, uint64_t offset, uint16_t rule)
 		rows->room = rows->room ? 2 * rows->room : 4096;
 		list = reallocarray(rows->list, rows->room, sizeof(*list));
 		if (!list) {
-			rows->lost = true;
+			rows->is_out_of_memory = true;
 			rows->room = rows->count;
 			return;
 		}
@@ -92,7 +92,7 @@ static void rows_add(struct rows *rows, uint64_t offset, uint16_t rule)
 	rows->list[rows->count++] = (struct row){ (uint32_t)offset, rule };
 }
 
-/* The rows of REST for [FROM, TO), offsets both. */
+/* Add the rows of REST for the offsets [FROM, TO). */
 static void rows_add_rest(struct rows *rows, const struct unwind_table *rest, uint64_t from,
 			  uint64_t to)
 {
@@ -114,7 +114,7 @@ static struct unwind_table *rows_make_table(const struct rows *rows, uint64_t by
 	uint32_t regions = (uint32_t)(bytes >> 16) + 1, region = 0;
 	size_t head = sizeof(struct unwind_table) + (regions + 1) * sizeof(uint32_t);
 	size_t size = head + rows->count * 2 * sizeof(uint16_t);
-	struct unwind_table *table = rows->lost || !rows->count ? NULL : malloc(size);
+	struct unwind_table *table = rows->is_out_of_memory || !rows->count ? NULL : malloc(size);
 	uint16_t *low, *rule;
 
 	if (!table)
@@ -146,7 +146,7 @@ static bool returns_from_signal(const char *name)
 	return !strncmp(name, "runtime.sigreturn", strlen("runtime.sigreturn"));
 }
 
-/* "mov %rbp, OFFSET(%rsp)" in either of its lengths. */
+/* "mov %rbp, OFFSET(%rsp)" in either encoding. */
 static bool stores_fp(const uint8_t *code, int64_t offset)
 {
 	int32_t wide;
@@ -156,15 +156,15 @@ static bool stores_fp(const uint8_t *code, int64_t offset)
 	       (code[2] == 0x6c ? (int8_t)code[4] == offset : code[2] == 0xac && wide == offset);
 }
 
-/* Whether the frame pointer is saved above all else: pushed first, or stored as soon as there is room. Functions
- * in assembler that Go leaves without a frame do what they will. */
+/* Detect whether the frame pointer is saved at the top of the frame: pushed first, or stored after
+ * the stack was extended. For assembler functions without a frame from Go, this is unknown. */
 static void compiler_detect_save(void *context, uint64_t start, uint64_t end, int64_t grown)
 {
 	struct compiler *c = context;
 	uint8_t code[9];
 
 	(void)end;
-	c->grows |= grown > 0;
+	c->has_frame |= grown > 0;
 	if (grown > 0 && start > c->function.start &&
 	    !image_read(c->image, start - 1, code, sizeof(code)))
 		c->keeps_fp |=
@@ -185,10 +185,10 @@ static void compiler_add_range(void *context, uint64_t start, uint64_t end, int6
 		rule.fp_save = SAVE_CFA;
 		rule.fp_words = -2;
 	}
-	/* Before it has a frame, and when that is gone, it is on its caller's stack. */
-	if (c->function.flags & GO_SETS_STACK && (grown || !c->grows))
+	/* Before it has a frame, and after its frame is removed, it is on its caller's stack. */
+	if (c->function.flags & GO_SETS_STACK && (grown || !c->has_frame))
 		rule = (struct unwind_rule){ .kind = RULE_SWITCH };
-	index = c->signal                          ? RULE_INDEX_SIGNAL
+	index = c->is_signal_return                ? RULE_INDEX_SIGNAL
 		: c->function.flags & GO_OUTERMOST ? RULE_INDEX_END
 						   : cfi_rule_intern(&rule);
 	rows_add(&c->rows, start - c->text, index);
@@ -198,14 +198,16 @@ static void compile_function(struct compiler *c)
 {
 	char name[64];
 
-	c->signal = go_functions_name(c->functions, &c->function, name, sizeof(name)) > 0 &&
-		    returns_from_signal(name);
+	c->is_signal_return =
+		go_functions_name(c->functions, &c->function, name, sizeof(name)) > 0 &&
+		returns_from_signal(name);
 	c->keeps_fp = !(c->function.flags & GO_IS_ASSEMBLER);
-	c->grows = false;
+	c->has_frame = false;
 	if (c->function.flags & (GO_IS_ASSEMBLER | GO_SETS_STACK))
 		go_functions_stack(c->functions, &c->function, compiler_detect_save, c);
-	/* A handler returns to its first instruction, and return addresses are looked up one lower. */
-	if (c->signal)
+	/* A handler returns to the first instruction of this function, and lookups subtract one
+	 * from a return address. */
+	if (c->is_signal_return)
 		rows_add(&c->rows, c->function.start - c->text - 1, RULE_INDEX_SIGNAL);
 	if (go_functions_stack(c->functions, &c->function, compiler_add_range, c))
 		rows_add(&c->rows, c->function.start - c->text, RULE_INDEX_NONE);
@@ -243,7 +245,7 @@ struct unwind_table *go_table_compile(const struct image *image, uintptr_t start
 	struct unwind_table *table = NULL;
 	struct elf *elf;
 
-	/* (Elsewhere the return address lies at the other end of the frame.) */
+	/* (On other processors the return address is at the other end of the frame.) */
 	if (ARCH_RA != 16 || end - start > UINT32_MAX || image_elf(image, &elf))
 		return NULL;
 	if (!go_functions_open(&c.functions, elf, read_loaded, (void *)image, image->bias)) {

@@ -1,4 +1,5 @@
-/* A Java machine, whose functions only async-profiler names: a run of its frames is shown as one, "[Java]". */
+/* Java machine as found in this process. Only async-profiler names its functions; a run of its
+ * frames is shown as one frame, "[Java]". */
 #ifndef ENGINE_RUNTIME_JVM_H
 #define ENGINE_RUNTIME_JVM_H
 
@@ -6,13 +7,13 @@
 
 struct jvm {
 	struct runtime runtime;
-	bool named; /* another tells names of its functions (/tmp/perf-PID.map): they are left as they are */
+	bool has_names; /* another agent provides names of its functions (/tmp/perf-PID.map): the frames stay as they are */
 };
 
 #define JVM_NAME "[Java]"
 
-/* Put NATIVE into OUT with one frame in place of each run of frames that are in no module. Returns how many there
- * are, or 0 where nothing is to be replaced. Async-signal-safe. */
+/* Copy NATIVE to OUT with one frame for each run of frames that are in no module. Returns the
+ * number of frames, or 0 if there is no such run. Async-signal-safe. */
 size_t jvm_mix(const struct jvm *jvm, const struct native_frames *native, uintptr_t *out);
 
 #endif

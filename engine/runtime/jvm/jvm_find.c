@@ -1,14 +1,12 @@
-/* Finds a Java machine in this process. */
+/* Search for a Java machine in this process. */
 #include "engine/runtime/jvm/jvm_find.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "engine/elf/image_symbols.h"
 
-/* Only HotSpot has both: others lay their stacks out in other ways. */
+/* Only HotSpot has both; other machines have other stack layouts. */
 static const char *const symbols[] = { "JNI_CreateJavaVM", "gHotSpotVMStructs" };
 
 int jvm_find(struct jvm *jvm, struct elf *image, const struct module *module)
@@ -31,9 +29,9 @@ bool jvm_find_names(struct jvm *jvm)
 {
 	char path[64];
 
-	if (jvm->named)
+	if (jvm->has_names)
 		return false;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	jvm->named = !access(path, R_OK);
-	return jvm->named;
+	jvm->has_names = !access(path, R_OK);
+	return jvm->has_names;
 }

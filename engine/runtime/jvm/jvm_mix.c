@@ -1,10 +1,10 @@
-/* One frame for all that a Java machine runs between two native functions. */
+/* One frame for all Java frames between two native functions. */
 #include "core/preload_code.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/jvm/jvm.h"
 #include "engine/unwind/unwind.h"
 
-/* Stands for the function in the table of frames: others have prints with contents. */
+/* Fingerprint of the function "[Java]" in the frame table; other fingerprints are hashes of contents. */
 #define FINGERPRINT 0x6a766dffffffffffu
 
 size_t jvm_mix(const struct jvm *jvm, const struct native_frames *native, uintptr_t *out)
@@ -14,12 +14,12 @@ size_t jvm_mix(const struct jvm *jvm, const struct native_frames *native, uintpt
 	uint32_t function;
 	size_t count = 0;
 
-	if (jvm->named)
+	if (jvm->has_names)
 		return 0;
 	for (size_t i = 0; i < native->count; i++) {
 		pc = native->pcs[i];
 		java = pc != STACK_CALLERS_UNKNOWN &&
-		       unwind_is_made_code(pc - !(native->exact && !i));
+		       unwind_is_made_code(pc - !(native->is_exact && !i));
 		if (java && !found) {
 			function = frame_table_function(FINGERPRINT, &fresh);
 			if (fresh)

@@ -1,11 +1,10 @@
-/* The frames of Perl that the calling thread runs, from a signal handler or an allocation.
+/* Walk of the Perl frames of the calling thread, in a signal handler or an allocation.
  *
- * The thread itself is what changes them, and it is here: so they stay as they are. It may have been
- * interrupted while it made one or took one down, or the whole of it: so the kernel copies what is read, what
- * says that it is a sub or a statement has to be one, and every loop has an end.
+ * Only the calling thread changes its frames, so they stay in place. It may have been interrupted
+ * while it created or removed a frame, or all of them. Therefore the kernel copies what is read,
+ * each sub and statement is checked to be one, and every loop is bounded.
  *
- * Functions are told apart by what they are called and the file that they are in, as a sub's memory may be another's
- * once nothing refers to it. */
+ * Name and file identify a function, since the memory of a sub is reused when nothing refers to it. */
 #include <pthread.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@
 
 OLD_SYMBOL(pthread_getspecific, "2.2.5")
 
-/* In the C library of every program that has threads, as those of Perl with several interpreters. */
+/* Defined by the C library of each program with threads, which includes any Perl with several interpreters. */
 extern void *pthread_getspecific(pthread_key_t key) __attribute__((weak));
 
 /* struct stackinfo: a stack of contexts. */
@@ -28,37 +27,36 @@ extern void *pthread_getspecific(pthread_key_t key) __attribute__((weak));
 
 /* struct context. */
 #define CONTEXT_TYPE      0
-#define CONTEXT_STATEMENT 16 /* that was at hand */
-#define CONTEXT_RETURN    48 /* where to, of subs, formats and evals */
-#define CONTEXT_REQUIRED  64 /* what for, of evals; 0: they are no require */
+#define CONTEXT_STATEMENT 16 /* current statement when the context was created */
+#define CONTEXT_RETURN    48 /* return address, of subs, formats and evals */
+#define CONTEXT_REQUIRED  64 /* argument of a require; 0: an eval that is not a require */
 #define CONTEXT_SUB       72
 #define CONTEXT_READ      80
 #define CONTEXT_BYTES     104
 
 #define TYPE_MASK 15
-/* (TYPE_NONE is of a block that sorts.) */
+/* (TYPE_NONE is the block of a sort.) */
 enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 
 #define FLAG_EVAL_BLOCK 0x40
 #define FLAG_TRY_BLOCK  0x80
 #define FLAG_IN_PATTERN 0x80 /* CXp_SUB_RE_FAKE: a block in a pattern */
 
-/* struct op: an operation; and where an interpreter has the one that it carries out, PL_op. */
-#define OWN_OPERATION 8
-#define OWN_VARIABLES 16 /* and PL_curpad, the variables of the sub that runs */
-#define OPERATION_OUTER \
-	8 /* what is beside it, or what the last of these is in; 0: that is the whole */
+/* struct op: an operation; and PL_op in an interpreter, the current operation. */
+#define OWN_OPERATION   8
+#define OWN_VARIABLES   16 /* PL_curpad: variables of the running sub */
+#define OPERATION_OUTER 8  /* the sibling, or the parent of the last sibling; 0: the root */
 #define OPERATION_TYPE  32
 #define OPERATION_BYTES 36
 #define TYPE_BITS       0x1ffu
-#define GOTO_BEHIND     15u  /* so many numbers behind the one that begins a statement */
-#define SUB_BEFORE      10u  /* and so many before it, and the next: the whole of a sub */
-#define EVAL_BEHIND     151u /* and so many behind it: of an eval, or of a file */
+#define GOTO_BEHIND     15u  /* distance from the number of the statement's operation */
+#define SUB_BEFORE      10u  /* distance before it; this and the next number are roots of subs */
+#define EVAL_BEHIND     151u /* distance after it: root of an eval, or of a file */
 #define TREE_MAX        1024
 
-/* Of a sub, and its fields: lists of its variables, one for each call of it that is under way. */
+/* A sub and its fields: lists of its variables, one for each active call of it. */
 #define SUB_FIELDS  0
-#define SUB_FIRST   40 /* operation */
+#define SUB_FIRST   40 /* first operation */
 #define SUB_WHOLE   48
 #define SUB_LISTS   72
 #define SUB_DEPTH   96
@@ -66,7 +64,7 @@ enum { TYPE_NONE, TYPE_SUB = 9, TYPE_FORMAT, TYPE_EVAL };
 #define LIST_ARRAY  16
 #define DEPTH_MAX   (1 << 20)
 
-/* Stacks or contexts that are said to be more have no end. */
+/* More stacks or contexts than this form a loop. */
 #define STACKS_MAX   256
 #define CONTEXTS_MAX 4096
 #define SIZE_MAX_OF  (1 << 24)
@@ -77,14 +75,14 @@ struct walk {
 	const struct native_frames *native;
 	uintptr_t *frames;
 	size_t count, max;
-	size_t rows; /* of frames, each run by a call of the evaluator */
-	bool ends;   /* a row does, unless a block has called its last sub */
+	size_t rows;     /* rows of frames, each run by a call of the evaluator */
+	bool is_row_end; /* a row ends here, unless a block called its last sub */
 	uintptr_t own, statement;
-	uintptr_t current; /* statement, as the interpreter has it */
-	bool met;          /* a context that is told of */
-	bool is_doubtful; /* the statement at hand: the innermost context says so, and may only be being made */
-	bool is_leaving;  /* see leaves() */
-	uintptr_t begins; /* a sub that has no statement of its own yet, or no more; 0: none */
+	uintptr_t current; /* current statement of the interpreter */
+	bool has_context;  /* a relevant context was found */
+	bool is_doubtful; /* the statement is uncertain: it comes from the innermost context, which may be incomplete */
+	bool is_leaving;  /* see is_leaving() */
+	uintptr_t begins; /* a sub that has no statement yet, or no longer has one; 0: none */
 };
 
 static int32_t number_at(const uint8_t *bytes, unsigned offset)
@@ -107,18 +105,18 @@ static void walk_end_row(struct walk *walk)
 {
 	walk_put_word(walk, RUNTIME_ANCHOR);
 	walk->rows++;
-	walk->ends = false;
+	walk->is_row_end = false;
 }
 
-/* The function that has NAME, or is the sub at SUB, where STATEMENT is. False where there is none; so it is of an eval
- * that is being freed, after the name of its file and before the statement. */
+/* Find the function called NAME, or the sub at SUB, that contains STATEMENT. Returns false if there
+ * is none. This includes a statement of an eval that is being freed: its file name goes first. */
 static bool function_find(struct walk *walk, const char *name, uintptr_t sub,
 			  const struct perl_statement *statement)
 {
 	struct perl_work *work = walk->work;
 	bool fresh;
 
-	/* As in a recursion. */
+	/* Frequent in recursion. */
 	if (work->number && sub && sub == work->sub && statement->file == work->file_at)
 		return true;
 	work->number = 0;
@@ -140,7 +138,7 @@ static bool function_find(struct walk *walk, const char *name, uintptr_t sub,
 	return true;
 }
 
-/* What has NAME, or is the sub at SUB, is at the statement at hand. */
+/* Add a frame for NAME, or for the sub at SUB, at the current statement of the walk. */
 static void walk_add_frame(struct walk *walk, const char *name, uintptr_t sub)
 {
 	struct perl_statement statement;
@@ -157,8 +155,8 @@ static void walk_add_frame(struct walk *walk, const char *name, uintptr_t sub)
 		walk_put_word(walk, frame);
 }
 
-/* Whether the variables at hand are those of the sub at SUB. If not, its context is only being made, and may still say
- * what was there before, or is about to go. */
+/* Whether the current variables belong to the sub at SUB. If not, its context is under construction
+ * and may hold old data, or is about to be removed. */
 static bool sub_is_current(struct walk *walk, uintptr_t sub)
 {
 	const struct perl *perl = walk->perl;
@@ -178,8 +176,8 @@ static bool sub_is_current(struct walk *walk, uintptr_t sub)
 	       perl_read_word(work, list + LIST_ARRAY, &list) && list == current;
 }
 
-/* What the statement at hand was compiled with: others than these may be in parts, as the code that a substitution
- * carries out is. */
+/* What the statement of the walk was compiled as part of. Statements of other parts, such as the
+ * code of a substitution, are NOT_KNOWN. */
 enum whole { NOT_KNOWN, WHOLE_SUB, WHOLE_EVAL };
 
 static enum whole statement_find_whole(struct walk *walk, uintptr_t *whole)
@@ -203,7 +201,7 @@ static enum whole statement_find_whole(struct walk *walk, uintptr_t *whole)
 	return type == layout->statement + EVAL_BEHIND ? WHOLE_EVAL : NOT_KNOWN;
 }
 
-/* Whether the statement at hand is certain to be none of the sub at SUB. */
+/* Whether the statement of the walk certainly does not belong to the sub at SUB. */
 static bool statement_is_foreign(struct walk *walk, uintptr_t sub)
 {
 	uintptr_t whole, fields, own;
@@ -213,8 +211,8 @@ static bool statement_is_foreign(struct walk *walk, uintptr_t sub)
 	       perl_read_word(walk->work, fields + SUB_WHOLE, &own) && own != whole;
 }
 
-/* While C makes subs of its own, as a module does that is loaded, what is said to be compiled has neither line nor
- * file: then the sub at SUB is where it begins. */
+/* While C code creates subs, as during the load of a module, the current statement has neither line
+ * nor file. Then use the first operation of the sub at SUB. */
 static void statement_use_sub_start(struct walk *walk, uintptr_t sub)
 {
 	uintptr_t fields, first;
@@ -225,19 +223,19 @@ static void statement_use_sub_start(struct walk *walk, uintptr_t sub)
 		walk->statement = first;
 }
 
-/* The innermost context is only being made, and says what was there before: so there is none yet, and the statement at
- * hand is of the next one. */
+/* Drop the innermost context: it is under construction and holds old data. The current statement
+ * then belongs to the next context. */
 static void walk_drop_innermost(struct walk *walk)
 {
 	walk->count = walk->rows = 0;
-	walk->ends = false;
+	walk->is_row_end = false;
 	walk->begins = 0;
 	walk->statement = walk->current;
 }
 
-/* The sub of CONTEXT. When it has just begun, or is about to return, the statement at hand is its caller's, or
- * that of the sub that it takes the place of, or one that has been left: then it is left out, unless its caller is
- * itself. */
+/* Add the sub of CONTEXT. If the sub has just started, or is about to return, the statement belongs
+ * to its caller, to the sub that it replaces, or to a sub that was left. The sub is then left out,
+ * unless it is recursive. */
 static void walk_add_sub(struct walk *walk, const uint8_t *context, bool innermost)
 {
 	uintptr_t called = word_at(context, CONTEXT_SUB), begins;
@@ -261,8 +259,8 @@ static void walk_add_sub(struct walk *walk, const uint8_t *context, bool innermo
 	walk_add_frame(walk, NULL, called);
 }
 
-/* Whether CONTEXT is of a block that is run for C: then so is the sub that it calls last, which has nowhere to
- * return to either. */
+/* Whether CONTEXT is a block that C runs. C then also runs the sub that the block calls last, which
+ * has no return address either. */
 static bool is_block(const uint8_t *context)
 {
 	uint8_t type = context[CONTEXT_TYPE];
@@ -274,15 +272,16 @@ static bool is_block(const uint8_t *context)
 static void walk_add_context(struct walk *walk, const uint8_t *context)
 {
 	uint8_t type = context[CONTEXT_TYPE];
-	bool block = is_block(context), innermost = !walk->met;
+	bool block = is_block(context), innermost = !walk->has_context;
 	uintptr_t whole;
 
-	/* A block of an eval has no name, and its statements are of the sub around it. Nor has a loop. */
+	/* An eval block has no name, and its statements belong to the enclosing sub. The same is
+	 * true for a loop. */
 	if (!block && (type & TYPE_MASK) != TYPE_SUB && (type & TYPE_MASK) != TYPE_FORMAT &&
 	    ((type & TYPE_MASK) != TYPE_EVAL || type & (FLAG_EVAL_BLOCK | FLAG_TRY_BLOCK)))
 		return;
-	walk->met = true;
-	if (walk->ends && !block)
+	walk->has_context = true;
+	if (walk->is_row_end && !block)
 		walk_end_row(walk);
 	if (block)
 		walk_add_frame(walk, "{block}", 0);
@@ -295,12 +294,12 @@ static void walk_add_context(struct walk *walk, const uint8_t *context)
 			       0);
 	walk->statement = word_at(context, CONTEXT_STATEMENT);
 	walk->is_doubtful = innermost;
-	walk->ends = block || !word_at(context, CONTEXT_RETURN);
+	walk->is_row_end = block || !word_at(context, CONTEXT_RETURN);
 }
 
 /* ---- Walking ---- */
 
-/* Where the interpreter has its stack of contexts and its statement. */
+/* Find the interpreter's stack of contexts and its current statement. */
 static bool interpreter_find_state(struct walk *walk, uintptr_t *stack)
 {
 	const struct perl *perl = walk->perl;
@@ -311,7 +310,7 @@ static bool interpreter_find_state(struct walk *walk, uintptr_t *stack)
 	if (!perl->key)
 		return perl_read_word(work, perl->stack, stack) &&
 		       perl_read_word(work, perl->statement, &walk->statement);
-	/* Before there is one, the number may be anybody's. */
+	/* Before the first interpreter exists, the key may belong to other code. */
 	if (!perl_read_word(work, perl->first, &first) || !first || !pthread_getspecific ||
 	    !perl_read(work, &key, perl->key, sizeof(key)))
 		return false;
@@ -320,8 +319,8 @@ static bool interpreter_find_state(struct walk *walk, uintptr_t *stack)
 	       perl_read_word(work, walk->own + perl->layout.own_statement, &walk->statement);
 }
 
-/* Whether the innermost sub is about to leave for another by goto: the context is that one's before the statement is. Or
- * an eval is over, and its code is freed. */
+/* Whether the innermost sub is about to be replaced by goto: the context then changes before the
+ * statement. Also true if an eval has ended and its code is being freed. */
 static bool is_leaving(struct walk *walk)
 {
 	const struct perl *perl = walk->perl;
@@ -360,13 +359,13 @@ static void walk_stacks(struct walk *walk)
 				return;
 			walk_add_context(walk, context);
 		}
-		if (walk->ends)
+		if (walk->is_row_end)
 			walk_end_row(walk);
 		address = word_at(stack, STACK_OUTER);
 	}
 }
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
 static bool is_in_function(const struct walk *walk, uintptr_t pc, enum perl_function function)
 {
@@ -388,7 +387,7 @@ static size_t next_evaluator(const struct walk *walk, size_t i)
 	return i;
 }
 
-/* Whether PC is Perl's own, but in none of the functions that run something for C. */
+/* Whether PC is in Perl's code, but not in one of the functions that run something for C. */
 static bool is_internal(const struct walk *walk, uintptr_t pc)
 {
 	return is_in_text(walk, pc) && !is_in_function(walk, pc, PERL_RUN) &&
@@ -396,9 +395,10 @@ static bool is_internal(const struct walk *walk, uintptr_t pc)
 	       !is_in_function(walk, pc, PERL_OVERLOAD);
 }
 
-/* Whether the call at AT goes on with the row of the next one further out: one that an eval has made, so that errors
- * end there, in S_docatch of pp_ctl.c, which the eval's operation calls, or jumps to. All others that call the
- * evaluator are further from the next one, or have a name, or are a module's. */
+/* Whether the evaluator call at AT continues the row of the next outer call. An eval makes such a
+ * call to catch errors, in S_docatch of pp_ctl.c, which the eval's operation calls or jumps to. All
+ * other functions that call the evaluator are farther from the next call, have a name, or belong to
+ * another module. */
 static bool call_continues_row(const struct walk *walk, size_t at)
 {
 	const uintptr_t *pcs = walk->native->pcs;
@@ -412,7 +412,7 @@ static bool call_continues_row(const struct walk *walk, size_t at)
 	return true;
 }
 
-/* The next call, from AT on, that begins a row. */
+/* The next call, from AT on, that starts a row. */
 static size_t call_next_row(const struct walk *walk, size_t at)
 {
 	at = next_evaluator(walk, at);
@@ -421,8 +421,8 @@ static size_t call_next_row(const struct walk *walk, size_t at)
 	return at;
 }
 
-/* The program's own code is run by one call further out than all others; a thread's, or what runs while Perl starts
- * or ends, is not. */
+/* One more call, outside all others, runs the main program. A thread, and code that runs while Perl
+ * starts or ends, have no such call. */
 static void walk_add_program(struct walk *walk)
 {
 	bool runs = false;
@@ -439,7 +439,7 @@ static void walk_add_program(struct walk *walk)
 	walk_end_row(walk);
 }
 
-/* What the evaluator calls carries out an operation: where these functions have no names it says nothing. */
+/* Leave out the functions that the evaluator calls for an operation: without symbols they are of no use. */
 static void natives_leave_out(struct walk *walk, size_t at)
 {
 	uintptr_t *pcs = walk->native->pcs;
@@ -449,8 +449,9 @@ static void natives_leave_out(struct walk *walk, size_t at)
 		pcs[at - 1] = 0;
 }
 
-/* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
- * is about to return, is the innermost; and so is a row that has no call yet, which is left out. */
+/* Set each row's anchor to the stack address of the call that runs it. The innermost call may have
+ * lost its row, as it is about to return; the innermost row may have no call yet and is then left
+ * out. */
 static void rows_set_anchors(struct walk *walk)
 {
 	const struct native_frames *native = walk->native;
@@ -459,7 +460,7 @@ static void rows_set_anchors(struct walk *walk)
 	for (size_t i = at; i < native->count; i = call_next_row(walk, i + 1))
 		calls++;
 	skip = calls > walk->rows ? calls - walk->rows : 0;
-	drop = calls && walk->rows == calls + 1 && native->exact &&
+	drop = calls && walk->rows == calls + 1 && native->is_exact &&
 	       is_in_text(walk, native->pcs[0]);
 	for (; skip; skip--)
 		at = call_next_row(walk, at + 1);
@@ -479,7 +480,7 @@ static void rows_set_anchors(struct walk *walk)
 	walk->count = kept;
 }
 
-/* Its address tells threads apart. */
+/* Its address identifies the thread. */
 static __thread char self;
 
 size_t perl_walk(const struct perl *perl, struct perl_work *work,

@@ -1,11 +1,11 @@
-/* The frames of PHP that the calling thread runs, from a signal handler or an allocation.
+/* Walk of the PHP frames of the calling thread, in a signal handler or an allocation.
  *
- * The thread itself is what changes them, and it is here: so they stay as they are. It may have been
- * interrupted while it made one or took one down, or the whole of it: so the kernel copies what is read, what
- * says that it is a function or a string has to be one, and every loop has an end.
+ * Only the calling thread changes its frames, so they stay in place. It may have been interrupted
+ * while it created or removed a frame, or all of them. Therefore the kernel copies what is read,
+ * each function and string is checked to be one, and every loop is bounded.
  *
- * Functions are told apart by what they are called and where they stand, as a script's are freed when a request
- * ends, and others come to be where they were. */
+ * Names and positions identify a function: a script's functions are freed at the end of a request,
+ * and other functions reuse their addresses. */
 #include <string.h>
 #include <ucontext.h>
 
@@ -21,13 +21,13 @@
 #define FRAME_PREVIOUS    48
 #define FRAME_BYTES       56
 
-#define FLAG_TOP (1u << 17) /* ZEND_CALL_TOP: the evaluator returns when it is done */
+#define FLAG_TOP (1u << 17) /* ZEND_CALL_TOP: the evaluator returns after this frame */
 
 /* union _zend_function. */
 #define FUNCTION_TYPE  0
 #define FUNCTION_NAME  8
 #define FUNCTION_SCOPE 16
-#define FUNCTION_BYTES 24 /* as far as those of PHP itself, in C, are read */
+#define FUNCTION_BYTES 24 /* the bytes that are read of PHP's internal functions, in C */
 
 enum { TYPE_INTERNAL = 1, TYPE_USER = 2, TYPE_EVAL = 4 };
 
@@ -39,17 +39,17 @@ enum { TYPE_INTERNAL = 1, TYPE_USER = 2, TYPE_EVAL = 4 };
 #define STRING_TEXT   24
 #define TYPE_MASK     15
 #define TYPE_STRING   6
-#define LENGTH_MAX    65536 /* nothing that is longer is a name */
+#define LENGTH_MAX    65536 /* a longer string is not a name */
 
 #define INSTRUCTION_BYTES 32 /* struct _zend_op */
-#define INSTRUCTION_CODE  0  /* that carries it out */
+#define INSTRUCTION_CODE  0  /* its handler */
 #define INSTRUCTION_LINE  24
 
 /* EG(vm_stack_page_size): 16 KiB in fibers, 256 KiB elsewhere. */
 #define PART_MIN 4096
 #define PART_MAX (16u << 20)
 
-/* A chain that is said to be longer is a loop. */
+/* A longer chain is a loop. */
 #define FRAMES_MAX 1024
 
 struct walk {
@@ -58,11 +58,11 @@ struct walk {
 	const struct native_frames *native;
 	uintptr_t *frames;
 	size_t count, max;
-	size_t rows; /* of frames, each run by a call of the evaluator */
-	/* Whether the evaluator calls the code of each instruction, and has none itself: as it was compiled
-	 * (ZEND_VM_KIND_CALL). */
+	size_t rows; /* rows of frames, each run by a call of the evaluator */
+	/* Whether the evaluator calls a handler for each instruction and has no inline handlers, as
+	 * selected at compile time (ZEND_VM_KIND_CALL). */
 	bool has_call_handlers;
-	bool is_other_stack; /* what comes now is on another stack */
+	bool is_other_stack; /* the following frames are on another stack */
 };
 
 /* ---- Reading ---- */
@@ -72,19 +72,19 @@ static bool is_in_text(const struct walk *walk, uintptr_t pc)
 	return pc - walk->php->base.text < walk->php->base.text_end - walk->php->base.text;
 }
 
-static bool read(struct walk *walk, void *data, uintptr_t address, size_t size)
+static bool walk_read(struct walk *walk, void *data, uintptr_t address, size_t size)
 {
 	return address % sizeof(uintptr_t) == 0 &&
 	       memory_copies_read(&walk->work->copies, data, address, size);
 }
 
-/* Write the string at ADDRESS to TEXT, cut to SIZE - 1 bytes. False where there is none. */
+/* Write the string at ADDRESS to TEXT, cut to SIZE - 1 bytes. Returns false if there is none. */
 static bool read_string(struct walk *walk, uintptr_t address, char *text, size_t size)
 {
 	uint8_t head[STRING_TEXT];
 	uint64_t length;
 
-	if (!read(walk, head, address, sizeof(head)) ||
+	if (!walk_read(walk, head, address, sizeof(head)) ||
 	    (half_at(head, STRING_TYPE) & TYPE_MASK) != TYPE_STRING)
 		return false;
 	length = word_at(head, STRING_LENGTH);
@@ -92,7 +92,7 @@ static bool read_string(struct walk *walk, uintptr_t address, char *text, size_t
 		return false;
 	if (length > size - 1)
 		length = size - 1;
-	if (!read(walk, text, address + STRING_TEXT, length))
+	if (!walk_read(walk, text, address + STRING_TEXT, length))
 		return false;
 	text[length] = '\0';
 	script_text_clean(text, length);
@@ -101,7 +101,7 @@ static bool read_string(struct walk *walk, uintptr_t address, char *text, size_t
 
 /* ---- Functions ---- */
 
-/* Write what the function in WORK is called to its name. False where it has none. */
+/* Write the name of the function in WORK to WORK's name. Returns false if it has none. */
 static bool function_read_name(struct walk *walk, uint8_t type)
 {
 	struct php_work *work = walk->work;
@@ -110,14 +110,14 @@ static bool function_read_name(struct walk *walk, uint8_t type)
 	size_t used = 0;
 
 	if (!name) {
-		/* The code of a file, or of a string. */
+		/* The top-level code of a file, or of an eval string. */
 		const char *code = type == TYPE_EVAL ? "{eval}" : "{main}";
 
 		memcpy(work->name, code, strlen(code) + 1);
 		return type != TYPE_INTERNAL;
 	}
 	if (scope) {
-		if (!read(walk, &scope, scope + CLASS_NAME, sizeof(scope)) ||
+		if (!walk_read(walk, &scope, scope + CLASS_NAME, sizeof(scope)) ||
 		    !read_string(walk, scope, work->name, sizeof(work->name) / 2))
 			return false;
 		used = strlen(work->name);
@@ -127,27 +127,27 @@ static bool function_read_name(struct walk *walk, uint8_t type)
 	return read_string(walk, name, work->name + used, sizeof(work->name) - used);
 }
 
-/* The function at ADDRESS; its first bytes stay in WORK. False where there is none. */
+/* Find the function at ADDRESS, whose first bytes stay in WORK. Returns false if there is none. */
 static bool function_find(struct walk *walk, uintptr_t address)
 {
 	const struct php_layout *layout = &walk->php->layout;
 	struct php_work *work = walk->work;
 	uint32_t line = 0;
-	uint64_t print;
+	uint64_t fingerprint;
 	uint8_t type;
 	bool fresh;
 
-	/* As in a recursion. */
+	/* Frequent in recursion. */
 	if (address == work->function_at)
 		return true;
 	work->function_at = 0;
 	memset(work->function, 0, FUNCTION_BYTES);
-	if (!read(walk, work->function, address, FUNCTION_BYTES))
+	if (!walk_read(walk, work->function, address, FUNCTION_BYTES))
 		return false;
 	type = work->function[FUNCTION_TYPE];
 	work->file[0] = '\0';
 	if (type == TYPE_USER || type == TYPE_EVAL) {
-		if (!read(walk, work->function, address, sizeof(work->function)) ||
+		if (!walk_read(walk, work->function, address, sizeof(work->function)) ||
 		    !read_string(walk, word_at(work->function, layout->function_file), work->file,
 				 sizeof(work->file)))
 			return false;
@@ -157,17 +157,18 @@ static bool function_find(struct walk *walk, uintptr_t address)
 	}
 	if (!function_read_name(walk, type))
 		return false;
-	print = script_text_fingerprint(script_text_mix(type, line), work->name);
-	work->number = frame_table_function(script_text_fingerprint(print, work->file), &fresh);
+	fingerprint = script_text_fingerprint(script_text_mix(type, line), work->name);
+	work->number =
+		frame_table_function(script_text_fingerprint(fingerprint, work->file), &fresh);
 	if (fresh)
 		frame_table_describe(work->number, JFR_FRAME_PHP, work->name, work->file);
 	work->function_at = address;
 	return true;
 }
 
-/* Where the processor has the frame and the instruction that the evaluator is at: in two registers, where it
- * was compiled by gcc (ZEND_VM_FP_GLOBAL_REG in Zend/zend_execute.c). In its frame an instruction stands only
- * when it may call something. */
+/* Instruction in the registers, if they hold FRAME: gcc builds keep the frame and the evaluator's
+ * instruction in two registers (ZEND_VM_FP_GLOBAL_REG in Zend/zend_execute.c). The frame itself
+ * holds an instruction only if that may call a function. */
 static uintptr_t register_instruction(const struct walk *walk, uintptr_t frame)
 {
 	const ucontext_t *context = walk->native->context;
@@ -198,19 +199,19 @@ static bool has_instruction(const struct walk *walk, uintptr_t address)
 	return offset % INSTRUCTION_BYTES == 0 && offset / INSTRUCTION_BYTES < count;
 }
 
-/* Look at where the code of INSTRUCTION is. */
+/* Check where the handler of INSTRUCTION is. */
 static void walk_note_handler(struct walk *walk, uintptr_t instruction)
 {
 	const struct runtime *base = &walk->php->base;
 	uintptr_t code;
 
-	if (read(walk, &code, instruction + INSTRUCTION_CODE, sizeof(code)))
+	if (walk_read(walk, &code, instruction + INSTRUCTION_CODE, sizeof(code)))
 		walk->has_call_handlers =
 			is_in_text(walk, code) &&
 			code - base->evaluator >= base->evaluator_end - base->evaluator;
 }
 
-/* The line that the frame at ADDRESS, of which the first bytes are FRAME, is at. */
+/* Current line of the frame at ADDRESS. FRAME holds its first bytes. */
 static uint32_t frame_line(struct walk *walk, uintptr_t address, const uint8_t *frame)
 {
 	uintptr_t instruction = 0;
@@ -222,9 +223,9 @@ static uint32_t frame_line(struct walk *walk, uintptr_t address, const uint8_t *
 		instruction = register_instruction(walk, address);
 	if (!instruction || !has_instruction(walk, instruction))
 		instruction = word_at(frame, FRAME_INSTRUCTION);
-	/* A frame that has not begun, or that an exception leaves, is at an instruction of no function. */
+	/* A frame that has not started, or that an exception leaves, has an instruction outside its function. */
 	if (!has_instruction(walk, instruction) ||
-	    !read(walk, &line, instruction + INSTRUCTION_LINE, sizeof(line)))
+	    !walk_read(walk, &line, instruction + INSTRUCTION_LINE, sizeof(line)))
 		return half_at(walk->work->function, walk->php->layout.function_line);
 	if (!walk->has_call_handlers)
 		walk_note_handler(walk, instruction);
@@ -239,18 +240,18 @@ static void walk_put_word(struct walk *walk, uintptr_t frame)
 		walk->frames[walk->count++] = frame;
 }
 
-/* The frame at ADDRESS, of which the first bytes are FRAME; what is none is left out. */
+/* Add the frame at ADDRESS. FRAME holds its first bytes; a frame without a function is left out. */
 static void walk_add_frame(struct walk *walk, uintptr_t address, const uint8_t *frame)
 {
 	uintptr_t function = word_at(frame, FRAME_FUNCTION), place;
 	uint32_t line;
 	bool fresh;
 
-	/* A generator that has another yield for it, or what a call from C stands on. */
+	/* A generator that delegates to another, or the base frame of a call from C. */
 	if (!function)
 		return;
 	if (!function_find(walk, function)) {
-		/* The last frame of a fiber (zend_fiber_function), which has a stack of its own. */
+		/* The last frame of a fiber (zend_fiber_function), which has its own stack. */
 		walk->is_other_stack |= walk->work->function[FUNCTION_TYPE] == TYPE_INTERNAL &&
 					!word_at(walk->work->function, FUNCTION_NAME);
 		return;
@@ -263,21 +264,22 @@ static void walk_add_frame(struct walk *walk, uintptr_t address, const uint8_t *
 		walk_put_word(walk, place);
 }
 
-/* Where the innermost frame is; 0: there is none. Before that stands how large the parts are in which memory for
- * frames is taken. False where that cannot be: then the structure is another. */
+/* Read the address of the innermost frame; 0: there is none. The field before it holds the
+ * allocation size of frame memory. Returns false if that is invalid: then the structure is not the
+ * expected one. */
 static bool read_current(struct walk *walk, uintptr_t *frame)
 {
 	uintptr_t words[2];
 
-	if (!read(walk, words,
-		  walk->php->globals + walk->php->layout.globals_current - sizeof(words[0]),
-		  sizeof(words)))
+	if (!walk_read(walk, words,
+		       walk->php->globals + walk->php->layout.globals_current - sizeof(words[0]),
+		       sizeof(words)))
 		return false;
 	*frame = words[1];
 	return words[0] >= PART_MIN && words[0] <= PART_MAX && !(words[0] & (words[0] - 1));
 }
 
-/* Write all frames, with an anchor that has no address yet behind each row of them that is on this stack. */
+/* Write all frames. An anchor without an address follows each row of frames on this stack. */
 static void walk_frames(struct walk *walk)
 {
 	uint8_t frame[FRAME_BYTES];
@@ -286,11 +288,11 @@ static void walk_frames(struct walk *walk)
 	if (!read_current(walk, &address))
 		return;
 	for (int i = 0; address && i < FRAMES_MAX && walk->count < walk->max; i++) {
-		if (!read(walk, frame, address, sizeof(frame)))
+		if (!walk_read(walk, frame, address, sizeof(frame)))
 			break;
 		walk_add_frame(walk, address, frame);
 		address = word_at(frame, FRAME_PREVIOUS);
-		/* (What a call from C stands on is a copy of the frame that called that.) */
+		/* (The base frame of a call from C is a copy of the calling frame.) */
 		if (half_at(frame, FRAME_FLAGS) & FLAG_TOP && word_at(frame, FRAME_FUNCTION) &&
 		    !walk->is_other_stack) {
 			walk_put_word(walk, RUNTIME_ANCHOR);
@@ -299,7 +301,7 @@ static void walk_frames(struct walk *walk)
 	}
 }
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
 static size_t next_evaluator(const struct walk *walk, size_t i)
 {
@@ -310,19 +312,19 @@ static size_t next_evaluator(const struct walk *walk, size_t i)
 	return i;
 }
 
-/* Whether a function is interrupted that makes a frame before it calls the evaluator. */
+/* Whether the interrupted function is one that creates a frame and then calls the evaluator. */
 static bool is_about_to_call(const struct walk *walk)
 {
 	uintptr_t pc = walk->native->pcs[0];
 
-	for (size_t i = 0; walk->native->exact && i < PHP_CALLERS; i++)
+	for (size_t i = 0; walk->native->is_exact && i < PHP_CALLERS; i++)
 		if (pc >= walk->php->callers[i].start && pc < walk->php->callers[i].end)
 			return true;
 	return false;
 }
 
-/* Whether what the evaluator, which goes on at PC, has called is all of an instruction: then it goes on with the
- * next one at once, by a jump to where the register of instructions leads to. */
+/* Whether the code that the evaluator called, with return address PC, is a whole instruction. If
+ * so, the evaluator then jumps to the address in the instruction register. */
 static bool is_whole_instruction(struct walk *walk, uintptr_t pc)
 {
 	uint8_t code[8];
@@ -343,7 +345,7 @@ static bool is_whole_instruction(struct walk *walk, uintptr_t pc)
 #endif
 }
 
-/* What the call of the evaluator at AT has called for an instruction is part of it. */
+/* Leave out the native frames that the evaluator call at AT called to carry out an instruction. */
 static void natives_leave_out(struct walk *walk, size_t at)
 {
 	uintptr_t *pcs = walk->native->pcs;
@@ -354,8 +356,8 @@ static void natives_leave_out(struct walk *walk, size_t at)
 		pcs[at - 1] = 0;
 }
 
-/* Frames stand behind the last native one. What the native walk says of its callers is not so then; and where it
- * has LOST its way it was in code that PHP has compiled itself, which stands in for the evaluator. */
+/* Frames follow the last native one, so the native walk was wrong about its callers. If it was
+ * LOST, it ended in PHP's JIT code, which replaces the evaluator. */
 static void natives_leave_out_last(struct walk *walk, bool lost)
 {
 	const struct native_frames *native = walk->native;
@@ -369,9 +371,9 @@ static void natives_leave_out_last(struct walk *walk, bool lost)
 		native->pcs[last] = 0;
 }
 
-/* Tell each row's anchor where on the stack the call is that runs it. A call that has lost its own row, as it
- * is about to return, is the innermost; and so is a row that has no call yet, which is left out. Where calls
- * are missing otherwise, the native walk has lost its way, and the outermost are. */
+/* Set each row's anchor to the stack address of the call that runs it. The innermost call may have
+ * lost its row, as it is about to return; the innermost row may have no call yet and is then left
+ * out. If other calls are missing, the native walk was lost, and the outermost calls are missing. */
 static void rows_set_anchors(struct walk *walk)
 {
 	size_t calls = 0, skip, drop, kept = 0, row = 0, at = next_evaluator(walk, 0);
@@ -401,8 +403,9 @@ static void rows_set_anchors(struct walk *walk)
 	natives_leave_out_last(walk, walk->rows > calls + drop);
 }
 
-/* One thread runs PHP. It is this one where its stack comes through PHP's code; where the native walk has got no
- * further than code that PHP has compiled, where errors go to says it. */
+/* Whether this thread runs PHP, which has only one such thread. It does if its stack has frames of
+ * PHP's code. If the native walk ended in PHP's JIT code, the address of the bailout buffer
+ * decides. */
 static bool thread_runs_php(struct walk *walk, uintptr_t stack_high)
 {
 	const struct native_frames *native = walk->native;
@@ -412,12 +415,12 @@ static bool thread_runs_php(struct walk *walk, uintptr_t stack_high)
 		if (is_in_text(walk, native->pcs[i]))
 			return true;
 	return native->count &&
-	       read(walk, &bailout, walk->php->globals + walk->php->layout.globals_bailout,
-		    sizeof(bailout)) &&
+	       walk_read(walk, &bailout, walk->php->globals + walk->php->layout.globals_bailout,
+			 sizeof(bailout)) &&
 	       bailout >= native->sps[0] && bailout < stack_high;
 }
 
-/* Its address tells threads apart. */
+/* Its address identifies the thread. */
 static __thread char self;
 
 size_t php_walk(const struct php *php, struct php_work *work, const struct native_frames *native,

@@ -1,11 +1,11 @@
-/* The frames of CPython that the calling thread runs, from a signal handler or an allocation.
+/* Walk of the CPython frames of the calling thread, in a signal handler or an allocation.
  *
- * The thread itself is what changes them, and it is here: so they stay as they are, and what they refer
- * to stays where it is. In a handler it may have been interrupted while it made one or took one down: then
- * the kernel copies what is read. In an allocation all that are linked are whole, and are read where they
- * are, each page when it has been asked for. While the interpreter is being taken down, by another thread,
- * nothing stays: then, and of states of other threads always, the kernel copies too. What says that it is a
- * code object has to be one, and every loop has an end. */
+ * Only the calling thread changes its frames, so frames and the objects that they refer to stay in
+ * place. A handler may have interrupted the thread while it created or removed a frame; therefore
+ * the kernel copies what is read. During an allocation all linked frames are complete. They are
+ * read in place, after each page was checked to be mapped. While another thread finalizes the
+ * interpreter, nothing is stable; then, and always for the states of other threads, the kernel
+ * copies too. Each code object is checked to be one, and every loop is bounded. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -13,23 +13,24 @@
 #include "engine/reading/words.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/python/python.h"
+#include "engine/runtime/script_text.h"
 
 #define INTERPRETERS_MAX 64
 #define THREADS_MAX      1024
 
-/* From 3.14 on low bits of a reference say how it is counted. */
+/* Since 3.14 the low bits of a reference hold its kind of reference counting. */
 #define REFERENCE_BITS ((uintptr_t)7)
 
 /* ---- Reading ---- */
 
-/* Copy what a frame of this thread, or the interpreter itself, has at ADDRESS. */
+/* Copy data of this thread's frames, or of the interpreter, at ADDRESS. */
 static bool walk_copy(struct python_work *work, void *data, uintptr_t address, size_t size)
 {
 	uintptr_t page = address & ~(MEMORY_PAGE - 1), *known;
 
 	if (!work->is_stable)
 		return memory_copies_read(&work->copies, data, address, size);
-	/* Page 0 is what an entry that is not used yet would stand for. */
+	/* Page 0 would mark an unused entry. */
 	if (address < MEMORY_PAGE || address >> ARCH_ADDRESS_BITS)
 		return false;
 	for (; page < address + size; page += MEMORY_PAGE) {
@@ -47,9 +48,9 @@ static bool read_word(struct python_work *work, uintptr_t address, uintptr_t *wo
 	return walk_copy(work, word, address, sizeof(*word));
 }
 
-/* ---- The thread's state ---- */
+/* ---- Thread state ---- */
 
-/* Where the thread has it, or had. */
+/* Address of the thread's state at the last walk. */
 static __thread uintptr_t own_state;
 
 _Atomic bool python_has_several;
@@ -59,7 +60,7 @@ struct state {
 	uint8_t bytes[PYTHON_STATE_BYTES];
 };
 
-/* True when STATE, as it was read, is thread SELF's. */
+/* Whether STATE, a copy, belongs to thread SELF. */
 static bool state_belongs_to(const struct python_layout *layout, const struct state *state,
 			     uintptr_t self)
 {
@@ -67,7 +68,7 @@ static bool state_belongs_to(const struct python_layout *layout, const struct st
 	       word_at(state->bytes, layout->thread_interpreter);
 }
 
-/* Read the state at ADDRESS, which is any thread's, and whether it is thread SELF's. */
+/* Read the state at ADDRESS, which may belong to any thread. Returns whether it belongs to thread SELF. */
 static bool state_read(const struct python_layout *layout, struct python_work *work,
 		       struct state *state, uintptr_t address, uintptr_t self)
 {
@@ -82,8 +83,8 @@ static bool process_read_word(struct python_work *work, uintptr_t address, uintp
 	return memory_copies_read(&work->copies, word, address, sizeof(*word));
 }
 
-/* Write where the states of thread SELF are to FOUND, MAX at most. Returns how many; *STATE is the
- * last. */
+/* Write the addresses of the states of thread SELF to FOUND, at most MAX. Returns their number;
+ * *STATE is the last one. */
 static size_t state_find_in_lists(const struct python *python, struct python_work *work,
 				  struct state *state, uintptr_t self, uintptr_t *found, size_t max)
 {
@@ -92,7 +93,7 @@ static size_t state_find_in_lists(const struct python *python, struct python_wor
 	size_t count = 0;
 	int looks = 0;
 
-	memory_copies_begin(&work->copies, 0); /* as they are now */
+	memory_copies_begin(&work->copies, 0); /* read their current content */
 	if (!process_read_word(work, python->runtime + layout->runtime_interpreters, &interpreter))
 		return 0;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
@@ -112,8 +113,7 @@ static size_t state_find_in_lists(const struct python *python, struct python_wor
 	return count;
 }
 
-/* Of the states that a thread can have, that which holds the lock is the one that runs, where there is one
- * lock for all interpreters. */
+/* If all interpreters share one lock, the state that holds it is the running one of the thread's states. */
 static bool state_find_running(const struct python *python, struct python_work *work,
 			       struct state *state, uintptr_t self)
 {
@@ -126,7 +126,7 @@ static bool state_find_running(const struct python *python, struct python_work *
 	       state_read(layout, work, state, current, self);
 }
 
-/* Look where the thread had its state before. */
+/* Check the address of the thread's previous state. */
 static bool state_find_cached(const struct python *python, struct python_work *work,
 			      struct state *state, uintptr_t self)
 {
@@ -140,7 +140,7 @@ static bool state_find(const struct python *python, struct python_work *work, st
 {
 	uintptr_t found;
 
-	/* A list may change under our eyes: then it is looked through once more. */
+	/* A list may change during the search; therefore it is searched twice. */
 	if (!state_find_in_lists(python, work, state, self, &found, 1) &&
 	    !state_find_in_lists(python, work, state, self, &found, 1))
 		return false;
@@ -158,16 +158,10 @@ struct walk {
 	size_t count, max;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ (hash >> 29);
-}
-
 #define CONTENTS_PART 64u
 
-/* Of a string or of bytes at ADDRESS, with a head of so many bytes: how long it is, how it begins and how it
- * ends. */
+/* Combine HASH with the length, the start and the end of the string or bytes object at ADDRESS.
+ * HEAD is the size of its header. */
 static uint64_t hash_contents(struct python_work *work, uint64_t hash, uintptr_t address,
 			      size_t head)
 {
@@ -176,7 +170,7 @@ static uint64_t hash_contents(struct python_work *work, uint64_t hash, uintptr_t
 
 	if (!walk_copy(work, &length, address + 16, sizeof(length)))
 		return hash;
-	hash = mix(hash, length);
+	hash = script_text_mix(hash, length);
 	begin = length < CONTENTS_PART ? length : CONTENTS_PART;
 	end = length - begin < CONTENTS_PART ? length - begin : CONTENTS_PART;
 	address += head;
@@ -184,38 +178,38 @@ static uint64_t hash_contents(struct python_work *work, uint64_t hash, uintptr_t
 	    (end && !walk_copy(work, parts + CONTENTS_PART, address + length - end, end)))
 		return hash;
 	for (size_t at = 0; at < begin + (end ? CONTENTS_PART : 0); at += sizeof(uint64_t))
-		hash = mix(hash, word_at(parts, (unsigned)at));
+		hash = script_text_mix(hash, word_at(parts, (unsigned)at));
 	return hash;
 }
 
-/* What tells a code object from all that were, or will be, at its address: from 3.12 on a number that
- * is given once, before that what its name, its file and its lines say. */
+/* Fingerprint that distinguishes a code object from all others that were or will be at its address.
+ * Since 3.12 it is a unique number, before that it covers name, file and lines. */
 static uint64_t code_fingerprint(struct python_work *work, const struct python_layout *layout,
 				 uintptr_t code)
 {
 	const uint8_t *view = work->code;
-	uint64_t hash = mix(1, code);
+	uint64_t hash = script_text_mix(1, code);
 	uint32_t number;
 
-	hash = mix(hash, word_at(view, 16)); /* its size */
-	hash = mix(hash, word_at(view, layout->code_file));
-	hash = mix(hash, word_at(view, layout->code_name));
-	hash = mix(hash, word_at(view, layout->code_qualname));
-	hash = mix(hash, word_at(view, layout->code_lines));
+	hash = script_text_mix(hash, word_at(view, 16)); /* its size */
+	hash = script_text_mix(hash, word_at(view, layout->code_file));
+	hash = script_text_mix(hash, word_at(view, layout->code_name));
+	hash = script_text_mix(hash, word_at(view, layout->code_qualname));
+	hash = script_text_mix(hash, word_at(view, layout->code_lines));
 	memcpy(&number, view + layout->code_first_line, sizeof(number));
-	hash = mix(hash, number);
+	hash = script_text_mix(hash, number);
 	if (layout->code_version) {
 		memcpy(&number, view + layout->code_version, sizeof(number));
-		return mix(hash, number);
+		return script_text_mix(hash, number);
 	}
 	hash = hash_contents(work, hash, word_at(view, layout->code_qualname), layout->ascii_bytes);
 	hash = hash_contents(work, hash, word_at(view, layout->code_file), layout->ascii_bytes);
 	return hash_contents(work, hash, word_at(view, layout->code_lines), layout->bytes_bytes);
 }
 
-/* The offset in bytes of INSTRUCTION in the code at CODE: of an address, or of an index into it. */
-static int64_t image_offset(const struct python_layout *layout, uintptr_t code,
-			    uintptr_t instruction, const uint8_t *view)
+/* Offset in bytes of INSTRUCTION, an address or an index, in the code at CODE. */
+static int64_t instruction_offset(const struct python_layout *layout, uintptr_t code,
+				  uintptr_t instruction, const uint8_t *view)
 {
 	int64_t units = (int64_t)word_at(view, 16), offset;
 
@@ -224,25 +218,25 @@ static int64_t image_offset(const struct python_layout *layout, uintptr_t code,
 		return layout->version >= 0x030a ? offset * 2 : offset;
 	}
 	offset = (int64_t)(instruction - code - layout->code_start);
-	/* A copy of the code, or nothing yet: as in a frame that has only just been made. */
+	/* A copy of the code, or no instruction yet, as in a frame that was only just created. */
 	return offset >= 0 && offset / 2 < units ? offset : -1;
 }
 
-/* Whether VIEW is code that the interpreter puts in by itself, as between a class and its __init__ from 3.12 on: that has its
- * name for a file, and no line. Python's own messages leave it out. */
+/* Whether VIEW is code that the interpreter inserts, as between a class and its __init__ since
+ * 3.12. Its file is its own name, and it has no line. Python's own tracebacks omit it. */
 static bool is_inserted_code(const struct python_layout *layout, const uint8_t *view)
 {
 	return word_at(view, layout->code_file) == word_at(view, layout->code_qualname);
 }
 
-/* The function whose code object is CODE; its first bytes stay in WORK. False where there is none. */
+/* Find the function with the code object CODE, whose first bytes stay in WORK. Returns false if there is none. */
 static bool function_find(struct walk *walk, uintptr_t code)
 {
 	const struct python_layout *layout = &walk->python->layout;
 	struct python_work *work = walk->work;
 	bool fresh;
 
-	/* As in a recursion. */
+	/* Frequent in recursion. */
 	if (code == work->code_at)
 		return true;
 	work->code_at = 0;
@@ -265,7 +259,7 @@ static void walk_put_word(struct walk *walk, uintptr_t frame)
 		walk->frames[walk->count++] = frame;
 }
 
-/* A frame that runs CODE; one that is being made, or taken down, is left out. */
+/* Add a frame that runs CODE; a frame under construction or removal is left out. */
 static void walk_add_frame(struct walk *walk, uintptr_t code, uintptr_t instruction)
 {
 	const struct python_layout *layout = &walk->python->layout;
@@ -277,7 +271,7 @@ static void walk_add_frame(struct walk *walk, uintptr_t code, uintptr_t instruct
 	code &= ~REFERENCE_BITS;
 	if (!code || !function_find(walk, code))
 		return;
-	offset = image_offset(layout, code, instruction, work->code);
+	offset = instruction_offset(layout, code, instruction, work->code);
 	frame = frame_table_place(work->function, (uint32_t)offset, &fresh);
 	if (fresh)
 		frame_table_line(frame, python_code_line(layout, work, work->code, offset));
@@ -292,14 +286,14 @@ static void walk_add_anchor(struct walk *walk, uintptr_t address)
 
 /* ---- Walking ---- */
 
-/* The frame at ADDRESS, until the next call; NULL when it cannot be read. */
+/* Read the frame at ADDRESS, valid until the next call; NULL if it cannot be read. */
 static const uint8_t *frame_read(struct walk *walk, uintptr_t address)
 {
 	struct python_work *work = walk->work;
 	const size_t size = walk->python->layout.frame_bytes;
 	bool read;
 
-	/* On the stack there is none but what ends a row. */
+	/* Only the shim at the end of a row is on the stack. */
 	if (address - walk->stack->low < walk->stack->high - walk->stack->low)
 		read = memory_read(walk->stack, work->frame, address, size);
 	else
@@ -307,10 +301,10 @@ static const uint8_t *frame_read(struct walk *walk, uintptr_t address)
 	return read ? work->frame : NULL;
 }
 
-/* A frame that is said to be one more than this is a loop. */
+/* A longer chain of frames is a loop. */
 #define FRAMES_MAX 1024
 
-/* Frames up to 3.10. OUTER is the C frame of the call that runs the innermost, where there are such. */
+/* Walk frames up to 3.10. OUTER is the C frame of the call that runs the innermost frame, if there is one. */
 static void walk_objects(struct walk *walk, const struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
@@ -334,10 +328,10 @@ static void walk_objects(struct walk *walk, const struct state *state)
 	}
 }
 
-/* More than a state of 3.11 has. */
+/* Upper limit of the size of a 3.11 state. */
 #define STATE_SIZE 1024
 
-/* Frames of 3.11. The outermost C frame is in the thread's state, and has none. */
+/* Walk frames of 3.11. The outermost C frame is in the thread state and has no frames. */
 static void walk_entries(struct walk *walk, const struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
@@ -365,7 +359,7 @@ static void walk_entries(struct walk *walk, const struct state *state)
 	}
 }
 
-/* Frames from 3.12 on. */
+/* Walk frames since 3.12. */
 static void walk_shims(struct walk *walk, const struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
@@ -393,10 +387,10 @@ static void walk_shims(struct walk *walk, const struct state *state)
 	}
 }
 
-/* A thread that runs one interpreter within another's call has a state for each. */
+/* A thread that runs one interpreter within a call of another has a state for each. */
 #define STATES_MAX 8
 
-/* Where the innermost row of frames ends that STATE has; UINTPTR_MAX where it has none. */
+/* End of the innermost row of frames of STATE; UINTPTR_MAX if it has none. */
 static uintptr_t state_innermost_end(struct walk *walk, const struct state *state)
 {
 	const size_t before = walk->count;
@@ -410,7 +404,7 @@ static uintptr_t state_innermost_end(struct walk *walk, const struct state *stat
 	return end;
 }
 
-/* The frames of all states, the innermost state first. */
+/* Walk the frames of all states, the innermost state first. */
 static void walk_states(struct walk *walk, struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
@@ -451,7 +445,7 @@ size_t python_walk(const struct python *python, struct python_work *work,
 
 	memset(work->pages, 0, sizeof(work->pages));
 	work->code_at = 0;
-	work->is_stable = work->at_call;
+	work->is_stable = work->is_at_call;
 	work->is_stable =
 		work->is_stable &&
 		read_word(work, python->runtime + python->layout.runtime_ending, &ending) &&
@@ -463,8 +457,8 @@ size_t python_walk(const struct python *python, struct python_work *work,
 	else if (state_find_running(python, work, &state, self) ||
 		 state_find_cached(python, work, &state, self))
 		walks[python->layout.chain](&walk, &state);
-	/* What is left of the state of a thread that ended may pass for that of one that came after it, and
-	 * has its place in memory; it runs nothing. */
+	/* The state of an ended thread may match a new thread with the same identity and address;
+	 * such a state runs no frames. */
 	if (!walk.count && state_find(python, work, &state, self))
 		walks[python->layout.chain](&walk, &state);
 	if (!work->is_stable)

@@ -1,28 +1,23 @@
-/* Finds Ruby in this process: in its executable, or in libruby. */
+/* Search for Ruby in this process: in its executable, or in libruby. */
 #include "engine/runtime/ruby/ruby_find.h"
 
 #include <errno.h>
 
+#include "arch/arch.h"
 #include "core/log.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/reading/process_memory.h"
 
-/* A thread's variables of the module that are looked at where no symbol tells which it is: libruby has three
- * words of them, an executable's C library more. */
+/* Limit of the searched thread-local storage, if no symbol gives the offset: libruby has three
+ * words there, and the C library of a static executable has more. */
 #define TLS_BYTES_MAX 256
 
-/* The program's own module is the first that the loader numbers. */
+/* The loader gives this number to the program. */
 #define FIRST_MODULE 1
 
 #define DYNAMIC_MAX         256
 #define RELOCATIONS_MAX     (1u << 20)
 #define RELOCATIONS_AT_ONCE 64
-
-#if defined(__x86_64__)
-#define RELOCATION_OF_MODULE R_X86_64_DTPMOD64
-#else
-#define RELOCATION_OF_MODULE R_AARCH64_TLS_DTPMOD
-#endif
 
 static int find_version(uint16_t *version, struct elf *image, uintptr_t bias)
 {
@@ -37,7 +32,7 @@ static int find_version(uint16_t *version, struct elf *image, uintptr_t bias)
 	return err;
 }
 
-/* ---- A thread's own variables ---- */
+/* ---- Thread-local storage ---- */
 
 static int find_relocations(struct elf *image, uintptr_t bias, uintptr_t *at, uint64_t *bytes)
 {
@@ -57,14 +52,13 @@ static int find_relocations(struct elf *image, uintptr_t bias, uintptr_t *at, ui
 		else if (entry.d_tag == DT_RELASZ)
 			*bytes = entry.d_un.d_val;
 	}
-	/* Some loaders write the real address there. */
+	/* Some loaders store the relocated address there. */
 	if (*at < bias)
 		*at += bias;
 	return err;
 }
 
-/* The number that the loader gave the module, from where it wrote it; that of the program where it wrote
- * none. */
+/* Read the module number that the loader stored; the program's number if it stored none. */
 static int find_module_number(uint32_t *number, struct elf *image, uintptr_t bias)
 {
 	Elf64_Rela relocations[RELOCATIONS_AT_ONCE];
@@ -80,7 +74,7 @@ static int find_module_number(uint32_t *number, struct elf *image, uintptr_t bia
 							  : sizeof(relocations);
 		err = process_memory_read(at + done, relocations, part);
 		for (size_t i = 0; !err && i < part / sizeof(*relocations); i++) {
-			if (ELF64_R_TYPE(relocations[i].r_info) != RELOCATION_OF_MODULE)
+			if (ELF64_R_TYPE(relocations[i].r_info) != ARCH_R_TLS_MODULE)
 				continue;
 			err = process_memory_read(bias + relocations[i].r_offset, &value,
 						  sizeof(value));
@@ -92,7 +86,7 @@ static int find_module_number(uint32_t *number, struct elf *image, uintptr_t bia
 	return err;
 }
 
-/* Where a thread has its context. */
+/* Find the thread-local variable that holds the execution context. */
 static int find_variable(struct ruby *ruby, struct elf *image, uintptr_t bias)
 {
 	const Elf64_Phdr *segment = elf_find_segment(image, PT_TLS);
@@ -110,7 +104,7 @@ static int find_variable(struct ruby *ruby, struct elf *image, uintptr_t bias)
 	return find_module_number(&ruby->tls_module, image, bias);
 }
 
-/* ---- All of it ---- */
+/* ---- Complete search ---- */
 
 static uintptr_t symbol_address(struct elf *image, uintptr_t bias, const char *name)
 {
@@ -150,16 +144,9 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 		.has_jit = true,
 	};
 	ruby->machine = symbol_address(image, module->bias, "ruby_current_vm_ptr");
-	if (layout->machine_threads) {
-		ruby->current =
-			symbol_address(image, module->bias, "ruby_current_execution_context_ptr");
-		if (!ruby->current || !ruby->machine)
-			return -ENOTSUP;
-	} else {
-		err = find_variable(ruby, image, module->bias);
-		if (err)
-			return err;
-	}
+	err = find_variable(ruby, image, module->bias);
+	if (err)
+		return err;
 	ruby_find_evaluator(ruby, image, module->bias);
 	if (!ruby->base.evaluator)
 		return -ENOTSUP;
@@ -169,9 +156,9 @@ int ruby_find(struct ruby *ruby, struct elf *image, const struct module *module)
 	return 0;
 }
 
-/* Most of it is there soon after Ruby has begun, or never. All of the module's variables are gone through, so what was
- * not found by then is looked for seldom. */
-#define VISITS_SOON     30 /* one shortly after the other, as a program may be over in a moment */
+/* Most facts are available soon after the start of Ruby, or never. A search scans all variables of
+ * the module, so it becomes rare after that time. */
+#define VISITS_SOON     30 /* in quick succession, since a program may end soon */
 #define VISITS_AT_FIRST 70
 #define VISITS_BETWEEN  64
 

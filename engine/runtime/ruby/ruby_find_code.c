@@ -1,10 +1,11 @@
-/* Finds the evaluator's functions, of which a stripped library names none (from 3.3 on), by who calls whom:
- * rb_iseq_eval() and rb_iseq_eval_main() are exported, both end with rb_vm_exec(), and the largest function by far
- * that this one calls is vm_exec_core(). Where functions begin, the search table of the unwind information
- * tells. */
+/* Search for the evaluator's functions by the call graph, since a stripped library has no names for
+ * them (from 3.3 on). rb_iseq_eval() and rb_iseq_eval_main() are exported, and both end with
+ * rb_vm_exec(). By far the largest function that rb_vm_exec() calls is vm_exec_core(). The search
+ * table of the unwind information has the function starts. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "arch/code.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/reading/process_memory.h"
 #include "engine/runtime/ruby/ruby_find.h"
@@ -15,11 +16,11 @@
 #define CORE_MIN      4096
 #define EVALUATOR_MIN 256
 
-/* A table of offsets of four bytes from its own beginning, as all linkers make it. */
+/* A table of four-byte offsets from its own start, in the form that all linkers write. */
 
 struct starts {
 	size_t count;
-	uintptr_t *at; /* addresses, in order */
+	uintptr_t *at; /* sorted addresses */
 };
 
 static int compare_addresses(const void *a, const void *b)
@@ -67,7 +68,7 @@ static int read_starts(struct starts *starts, struct elf *image, uintptr_t bias)
 	return 0;
 }
 
-/* How long the function that begins at ADDRESS is; 0 where none begins there. */
+/* Size of the function that starts at ADDRESS; 0 if none starts there. */
 static uintptr_t function_size(const struct starts *starts, uintptr_t address)
 {
 	const uintptr_t *at = bsearch(&address, starts->at, starts->count, sizeof(*starts->at),
@@ -81,26 +82,8 @@ struct called {
 	uintptr_t at[CALLED_MAX];
 };
 
-/* Where the instruction at CODE, which is at ADDRESS, calls or jumps to; 0 where it does neither. */
-static uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
-{
-#if defined(__x86_64__)
-	int32_t offset;
-
-	__builtin_memcpy(&offset, code + 1, sizeof(offset));
-	return code[0] == 0xe8 || code[0] == 0xe9 ? address + 5 + (uintptr_t)(intptr_t)offset : 0;
-#else
-	uint32_t word;
-
-	__builtin_memcpy(&word, code, sizeof(word));
-	if (address % 4 || (word & 0x7c000000) != 0x14000000)
-		return 0;
-	return address + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
-#endif
-}
-
-/* The functions that the one at ADDRESS, of SIZE bytes, calls or ends with. Bytes that look like a call, and
- * are none, hardly lead to where a function begins. */
+/* Find the functions that the one at ADDRESS, of SIZE bytes, calls or ends with. Bytes that look
+ * like a call but are none seldom lead to the start of a function. */
 static void called_read(struct called *called, const struct starts *starts, uintptr_t address,
 			uintptr_t size)
 {
@@ -128,8 +111,8 @@ static bool called_has(const struct called *called, uintptr_t address)
 	return false;
 }
 
-/* The largest function of ONE, that is also of OTHER unless NULL, if it has MIN bytes; 0 where there is
- * none. */
+/* The largest function of ONE with at least MIN bytes; it must also be in OTHER unless that is
+ * NULL. 0 if there is none. */
 static uintptr_t called_largest(const struct starts *starts, const struct called *one,
 				const struct called *other, uintptr_t min)
 {

@@ -1,5 +1,5 @@
-/* What objects of Ruby say: strings, paths of classes, names by number. Each may be anything, and every read
- * may fail. */
+/* Content of Ruby objects: strings, paths of classes, names by number. An object may hold anything,
+ * and every read may fail. */
 #include <string.h>
 
 #include "engine/runtime/ruby/ruby.h"
@@ -15,7 +15,7 @@ bool ruby_read_word(struct ruby_work *work, uintptr_t address, uintptr_t *word)
 	return address % sizeof(*word) == 0 && ruby_copy(work, word, address, sizeof(*word));
 }
 
-/* Numbers and the like are values, too. */
+/* Numbers and similar immediates are values too. */
 static bool is_object(uintptr_t value)
 {
 	return value > 64 && value % sizeof(uintptr_t) == 0;
@@ -30,14 +30,14 @@ uintptr_t ruby_flags(struct ruby_work *work, uintptr_t value)
 
 /* ---- Strings and arrays ---- */
 
-#define ELSEWHERE     (1u << 13) /* a string's characters are */
-#define HERE          (1u << 13) /* an array's values are */
-#define LENGTH_SHIFT  14         /* of a string's, in the flags */
+#define ELSEWHERE     (1u << 13) /* the characters of a string are outside the object */
+#define HERE          (1u << 13) /* the values of an array are inside the object */
+#define LENGTH_SHIFT  14         /* of a string, in its flags */
 #define LENGTH_MASK   31
 #define OBJECT_LENGTH 16
 #define STRING_BYTES  40
 
-/* Longer ones are no names. */
+/* Longer strings are not names. */
 #define STRING_MAX (1u << 20)
 
 struct text {
@@ -67,9 +67,8 @@ static bool string_locate(const struct ruby *ruby, struct ruby_work *work, uintp
 	return text->length <= STRING_MAX;
 }
 
-/* Names are text, whatever the program made them of: what is no character becomes '?', one that was cut off as well, and
- * what moves a terminal's. */
-static void make_text(char *text, size_t length)
+/* Turn a name into valid text: invalid, cut and control characters become '?'. */
+static void text_clean(char *text, size_t length)
 {
 	size_t bytes;
 
@@ -96,12 +95,12 @@ size_t ruby_string(const struct ruby *ruby, struct ruby_work *work, uintptr_t va
 		text[length] = '\0';
 		return length;
 	}
-	make_text(text + length, bytes);
+	text_clean(text + length, bytes);
 	text[length + bytes] = '\0';
 	return length + bytes;
 }
 
-/* An array's value number AT. */
+/* Value number AT of an array. */
 static bool array_element(struct ruby_work *work, uintptr_t array, uint64_t at, uintptr_t *value)
 {
 	uintptr_t flags = ruby_flags(work, array), length, values = array + OBJECT_LENGTH;
@@ -122,7 +121,7 @@ uintptr_t ruby_first(struct ruby_work *work, uintptr_t array)
 	return array_element(work, array, 0, &value) ? value : 0;
 }
 
-/* ---- Prints ---- */
+/* ---- Fingerprints ---- */
 
 static uint64_t *work_note(struct ruby_work *work, uintptr_t value, bool *known)
 {
@@ -130,19 +129,19 @@ static uint64_t *work_note(struct ruby_work *work, uintptr_t value, bool *known)
 
 	*known = work->notes[at].value == value;
 	work->notes[at].value = value;
-	return &work->notes[at].print;
+	return &work->notes[at].fingerprint;
 }
 
 static uint64_t text_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
 {
-	uint64_t print = 1, word;
+	uint64_t fingerprint = 1, word;
 	struct text text;
 	size_t bytes;
 
 	if (!string_locate(ruby, work, value, &text))
 		return 0;
-	print = script_text_mix(print, text.length);
-	/* As much of it as is ever shown. */
+	fingerprint = script_text_mix(fingerprint, text.length);
+	/* Only the part that can be displayed. */
 	if (text.length > FRAME_FILE_MAX)
 		text.length = FRAME_FILE_MAX;
 	for (uint64_t i = 0; i < text.length; i += sizeof(word)) {
@@ -150,33 +149,33 @@ static uint64_t text_fingerprint(const struct ruby *ruby, struct ruby_work *work
 		bytes = text.length - i < sizeof(word) ? (size_t)(text.length - i) : sizeof(word);
 		if (!ruby_copy(work, &word, text.at + i, bytes))
 			return 0;
-		print = script_text_mix(print, word);
+		fingerprint = script_text_mix(fingerprint, word);
 	}
-	return print ? print : 1;
+	return fingerprint ? fingerprint : 1;
 }
 
 uint64_t ruby_string_fingerprint(const struct ruby *ruby, struct ruby_work *work, uintptr_t value)
 {
 	bool known;
-	uint64_t *print = work_note(work, value, &known);
+	uint64_t *fingerprint = work_note(work, value, &known);
 
 	if (!known)
-		*print = text_fingerprint(ruby, work, value);
-	return *print;
+		*fingerprint = text_fingerprint(ruby, work, value);
+	return *fingerprint;
 }
 
 /* ---- Classes ---- */
 
 #define OBJECT_CLASS    8
-#define CLASS_EXTENSION 24 /* where that is a pointer */
+#define CLASS_EXTENSION 24 /* if that is a pointer */
 
-/* Of the extension, in the versions that have it. */
+/* The extension, in the versions that have it. */
 #define EXTENSION_PLACES   0
 #define EXTENSION_TABLE    8
 #define EXTENSION_ATTACHED 96
 #define EXTENSION_PATH     120
 
-/* struct st_table, and what stands in it: a hash, a key, a value. */
+/* struct st_table and its entries: a hash, a key, a value. */
 #define TABLE_BEGIN   32
 #define TABLE_END     40
 #define TABLE_ENTRIES 48
@@ -185,7 +184,7 @@ uint64_t ruby_string_fingerprint(const struct ruby *ruby, struct ruby_work *work
 #define ENTRY_VALUE   16
 #define ENTRIES_MAX   64
 
-/* A number's low bits say what kind of name it is. */
+/* The low bits of a name's number hold its kind. */
 #define SCOPE_SHIFT 4
 
 static bool find_in_table(struct ruby_work *work, uintptr_t table, uint32_t serial,
@@ -205,7 +204,7 @@ static bool find_in_table(struct ruby_work *work, uintptr_t table, uint32_t seri
 	return false;
 }
 
-/* Shapes: each is one variable more than that of its parent. */
+/* Shapes: each adds one variable to its parent. */
 #define SHAPE_BYTES            32
 #define SHAPE_NAME             8
 #define SHAPE_COUNT            16
@@ -238,7 +237,7 @@ static bool find_by_shape(const struct ruby *ruby, struct ruby_work *work, uintp
 	return false;
 }
 
-/* What CLASS, with FLAGS, has as its path, or as the object that it is of. */
+/* Find the path of CLASS, which has FLAGS, or the object that it is the singleton class of. */
 static bool find_in_class(const struct ruby *ruby, struct ruby_work *work, uintptr_t class,
 			  uintptr_t flags, bool attached, uintptr_t *value)
 {
@@ -262,7 +261,8 @@ static bool find_in_class(const struct ruby *ruby, struct ruby_work *work, uintp
 	return false;
 }
 
-/* The path of CLASS, a string; 0 where it has none. *SINGLE: it is that of one object, whose path it is. */
+/* Path of CLASS, a string; 0 if it has none. *SINGLE: CLASS is a singleton class, and the path is
+ * that of its object. */
 static uintptr_t class_path(const struct ruby *ruby, struct ruby_work *work, uintptr_t class,
 			    bool *single)
 {
@@ -289,7 +289,7 @@ static uintptr_t class_path(const struct ruby *ruby, struct ruby_work *work, uin
 	return value;
 }
 
-/* One that has not been given a name for good says where it is in memory. */
+/* A temporary path contains the address of the class. */
 static bool is_lasting(const struct ruby *ruby, struct ruby_work *work, uintptr_t path)
 {
 	struct text text;
@@ -303,13 +303,13 @@ uint64_t ruby_class_fingerprint(const struct ruby *ruby, struct ruby_work *work,
 {
 	uintptr_t path;
 	bool known, single;
-	uint64_t *print = work_note(work, value, &known), found;
+	uint64_t *fingerprint = work_note(work, value, &known), found;
 
 	if (known)
-		return *print;
+		return *fingerprint;
 	path = class_path(ruby, work, value, &single);
 	found = is_lasting(ruby, work, path) ? text_fingerprint(ruby, work, path) + single : 0;
-	*print = found;
+	*fingerprint = found;
 	return found;
 }
 
@@ -332,7 +332,7 @@ size_t ruby_class(const struct ruby *ruby, struct ruby_work *work, uintptr_t cla
 
 /* ---- Names by number ---- */
 
-/* Names stand in arrays of so many, and each has two values there. */
+/* Names are in arrays of this many; each has two values there. */
 #define NAMES_AT_ONCE 512
 
 uintptr_t ruby_name(const struct ruby *ruby, struct ruby_work *work, uintptr_t id)

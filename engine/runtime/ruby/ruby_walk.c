@@ -1,41 +1,38 @@
-/* The frames of Ruby that the calling thread runs, from a signal handler or an allocation.
+/* Walk of the Ruby frames of the calling thread, in a signal handler or an allocation.
  *
- * The thread itself is what changes them, and it is here. The kernel copies what is read, so that nothing
- * faults; what says that it is a context, code or a method has to be one; every loop has an end. What is on a
- * thread's stack is kept by the collector, whoever runs it. */
-#include <pthread.h>
+ * Only the calling thread changes its frames. The kernel copies what is read, so no read faults;
+ * each context, code object and method is checked to be one; every loop is bounded. The collector
+ * keeps the objects on a thread's stack, whichever thread runs it. */
 #include <string.h>
 
+#include "arch/arch.h"
 #include "engine/runtime/ruby/ruby.h"
 #include "engine/runtime/script_text.h"
 
-/* Frames of one thread that are looked at, and what else could go round. */
-#define FRAMES_MAX  1024
+/* Limits for chains that may be loops. */
 #define OUTER_MAX   32
-#define THREADS_MAX 1024
 #define TLS_WORDS   16
 #define STACK_WORDS (1u << 24)
 
-/* A frame's flags: what it is, and that the evaluator ends with it. */
-#define FLAGS_KIND  0x7fff0001u
-#define KIND_NATIVE 0x55550001u
-#define KIND_FUNCTION \
-	0x66660001u /* a block that is a function of C: shown as the method that it is of */
+/* Flags of a frame: its kind, and whether the evaluator call ends with it. */
+#define FLAGS_KIND     0x7fff0001u
+#define KIND_NATIVE    0x55550001u
+#define KIND_FUNCTION  0x66660001u /* a block in C: shown as its method */
 #define KIND_DUMMY     0x79990001u
 #define FLAG_LAST      0x0020u
-#define FLAG_OUTERMOST 0x0002u /* there is no environment around this one */
+#define FLAG_OUTERMOST 0x0002u /* it has no enclosing environment */
 
-/* What a method's definition is of. */
+/* What a method definition refers to. */
 #define DEFINED_BY_CODE  0
 #define DEFINITION_TYPES 15
 
-/* What code is of. */
+/* What code was compiled from. */
 enum { CODE_METHOD = 1, CODE_BLOCK = 2, CODE_RESCUE = 4, CODE_ENSURE = 5, CODE_STRING = 6 };
 
-/* Code of a string in one, and so on. */
+/* Nesting depth of eval strings. */
 #define STRINGS_MAX 8
 
-/* The collector's flags: what it does, and whether it moves objects. */
+/* Flags of the collector: its phase, and whether it moves objects. */
 enum {
 	COLLECTOR_MODE = 3,
 	COLLECTOR_RESTS = 0,
@@ -45,15 +42,15 @@ enum {
 	COLLECTOR_MOVES = 3 << 6,
 };
 
-/* ---- The thread's context ---- */
+/* ---- Execution context ---- */
 
 struct context {
 	uintptr_t address;
 	uint8_t bytes[CONTEXT_BYTES];
-	uintptr_t frame, end; /* frames, from the innermost on */
+	uintptr_t frame, end; /* from the innermost frame to the end of the stack */
 };
 
-/* Whether what is at ADDRESS is a context, and its thread's. */
+/* Whether ADDRESS is a context that belongs to its thread. */
 static bool read_context(const struct ruby *ruby, struct ruby_work *work, struct context *context,
 			 uintptr_t address)
 {
@@ -76,31 +73,16 @@ static bool read_context(const struct ruby *ruby, struct ruby_work *work, struct
 	       context->frame < context->end;
 }
 
-/* Where this thread has its variable, or (2.7) its structure. */
+/* Address of this thread's variable, once found. */
 static __thread uintptr_t own_place;
 
-/* Of a thread's own variables: where a list of them is, by module. */
-static uintptr_t thread_lists(void)
-{
-	uintptr_t lists;
-
-#if defined(__x86_64__)
-	__asm__("mov %%fs:8, %0" : "=r"(lists));
-#else
-	uintptr_t self;
-
-	__asm__("mrs %0, tpidr_el0" : "=r"(self));
-	lists = *(const uintptr_t *)self;
-#endif
-	return lists;
-}
-
-/* Look for the context in the thread's variables: that of another name refers to none, as a context and its
- * thread lead to each other. glibc has two words for each module, musl one. */
+/* Search the thread-local storage for the context. Other variables do not match, since a context
+ * and its thread refer to each other. glibc has two words for each module, musl one. */
 static bool find_by_variable(const struct ruby *ruby, struct ruby_work *work,
 			     struct context *context)
 {
-	uintptr_t lists = thread_lists(), variables, value;
+	uintptr_t lists = *(const uintptr_t *)(thread_pointer() + ARCH_DTV_GLIBC);
+	uintptr_t variables, value;
 
 	for (unsigned words = 2; words; words--) {
 		if (!ruby_read_word(work,
@@ -118,51 +100,10 @@ static bool find_by_variable(const struct ruby *ruby, struct ruby_work *work,
 	return false;
 }
 
-static bool read_thread(const struct ruby *ruby, struct ruby_work *work, struct context *context,
-			uintptr_t thread)
-{
-	uintptr_t id, address;
-
-	return ruby_read_word(work, thread + ruby->layout.thread_id, &id) &&
-	       id == (uintptr_t)pthread_self() &&
-	       ruby_read_word(work, thread + ruby->layout.thread_context, &address) &&
-	       read_context(ruby, work, context, address);
-}
-
-static bool find_by_list(const struct ruby *ruby, struct ruby_work *work, struct context *context)
-{
-	uintptr_t address, list, thread;
-
-	if (ruby_read_word(work, ruby->current, &address) &&
-	    read_context(ruby, work, context, address)) {
-		thread = word_at(context->bytes, ruby->layout.context_thread);
-		if (read_thread(ruby, work, context, thread)) {
-			own_place = thread;
-			return true;
-		}
-	}
-	if (!ruby_read_word(work, ruby->machine, &list))
-		return false;
-	list += ruby->layout.machine_threads;
-	thread = list;
-	for (int i = 0; i < THREADS_MAX; i++) {
-		if (!ruby_read_word(work, thread, &thread) || thread == list)
-			return false;
-		if (read_thread(ruby, work, context, thread)) {
-			own_place = thread;
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool find_context(const struct ruby *ruby, struct ruby_work *work, struct context *context)
 {
 	uintptr_t address;
 
-	if (!ruby->tls_module)
-		return (own_place && read_thread(ruby, work, context, own_place)) ||
-		       find_by_list(ruby, work, context);
 	return (own_place && ruby_read_word(work, own_place, &address) &&
 		read_context(ruby, work, context, address)) ||
 	       find_by_variable(ruby, work, context);
@@ -173,7 +114,7 @@ static bool find_context(const struct ruby *ruby, struct ruby_work *work, struct
 struct walk {
 	const struct ruby *ruby;
 	struct ruby_work *work;
-	uint64_t period; /* 0: nothing is remembered */
+	uint64_t period; /* 0: nothing is cached */
 	uintptr_t *frames;
 	size_t count, max;
 };
@@ -186,11 +127,11 @@ static void walk_put_word(struct walk *walk, uintptr_t frame)
 
 struct frame {
 	uintptr_t pc, code;
-	uintptr_t belongs; /* what its environment, or one around that, has for its method */
+	uintptr_t belongs; /* method field of its environment, or of an enclosing one */
 	uint8_t environment[ENVIRONMENT_BYTES];
 };
 
-/* The environment around ENVIRONMENT, in its place. */
+/* Replace ENVIRONMENT by the enclosing one. */
 static bool environment_go_out(struct ruby_work *work, uint8_t environment[ENVIRONMENT_BYTES])
 {
 	uintptr_t outer = word_at(environment, ENVIRONMENT_OUTER) & ~(uintptr_t)3;
@@ -204,7 +145,7 @@ static bool environment_is_outermost(const uint8_t environment[ENVIRONMENT_BYTES
 	return word_at(environment, ENVIRONMENT_FLAGS) & FLAG_OUTERMOST;
 }
 
-/* What tells frames of the same code apart, as far as their names go. */
+/* Method field that distinguishes frames of the same code with different names. */
 static uintptr_t environment_method_field(struct walk *walk,
 					  const uint8_t innermost[ENVIRONMENT_BYTES])
 {
@@ -219,7 +160,7 @@ static uintptr_t environment_method_field(struct walk *walk,
 	return word_at(environment, ENVIRONMENT_METHOD);
 }
 
-/* The method that the frame with that environment belongs to; 0 where it is in none. */
+/* The method of the frame with environment INNERMOST; 0 if there is none. */
 static uintptr_t environment_method(struct walk *walk, const uint8_t innermost[ENVIRONMENT_BYTES])
 {
 	struct ruby_work *work = walk->work;
@@ -264,7 +205,7 @@ static bool read_method(struct walk *walk, uintptr_t address, struct method *met
 	return true;
 }
 
-/* The path of code's file, a string: by itself, or the first of two. */
+/* Path of the code's file, a string: the value itself, or the first of two. */
 static uintptr_t code_path(struct walk *walk, const uint8_t *body)
 {
 	uintptr_t path = word_at(body, BODY_PATH);
@@ -274,15 +215,15 @@ static uintptr_t code_path(struct walk *walk, const uint8_t *body)
 	return path;
 }
 
-static uint32_t first_line(const struct ruby_layout *layout, const uint8_t *body)
+static uint32_t code_first_line(const struct ruby_layout *layout, const uint8_t *body)
 {
 	uintptr_t value = word_at(body, BODY_FIRST_LINE);
 
 	return layout->first_line_is_value ? (uint32_t)(value >> 1) : (uint32_t)value;
 }
 
-/* CLASS is 0 where there is none to be named. What code is called is what it is in ("block in ") and the
- * method's name, behind which the class comes. */
+/* Write the name of the code in WORK's body. Its label is a prefix ("block in ") and the method's
+ * name; the class is inserted between them. CLASS is 0 if it is not known. */
 static void code_write_name(struct walk *walk, uintptr_t class)
 {
 	const struct ruby *ruby = walk->ruby;
@@ -303,8 +244,8 @@ static void code_write_name(struct walk *walk, uintptr_t class)
 		    sizeof(work->name));
 }
 
-/* What tells code from all that were, or will be, at its address: what it says of itself. */
-static uint64_t code_print(struct walk *walk, uintptr_t path, uintptr_t class)
+/* Fingerprint of the content of code, to distinguish it from all code that was or will be at its address. */
+static uint64_t code_fingerprint(struct walk *walk, uintptr_t path, uintptr_t class)
 {
 	const struct ruby_layout *l = &walk->ruby->layout;
 	struct ruby_work *work = walk->work;
@@ -316,14 +257,14 @@ static uint64_t code_print(struct walk *walk, uintptr_t path, uintptr_t class)
 	hash = script_text_mix(hash, word_at(work->body, l->body_lines));
 	memcpy(&lines, work->body + l->body_line_count, sizeof(lines));
 	hash = script_text_mix(hash, lines);
-	hash = script_text_mix(hash, first_line(l, work->body));
+	hash = script_text_mix(hash, code_first_line(l, work->body));
 	hash = script_text_mix(hash, ruby_string_fingerprint(walk->ruby, work, path));
 	hash = script_text_mix(
 		hash, ruby_string_fingerprint(walk->ruby, work, word_at(work->body, BODY_LABEL)));
 	return script_text_mix(hash, class ? ruby_class_fingerprint(walk->ruby, work, class) : 0);
 }
 
-/* The class that code of a method, or within one, belongs to. */
+/* The class of the code of a method, or of code within one. */
 static uintptr_t code_class(struct walk *walk, uintptr_t address)
 {
 	struct method method;
@@ -348,7 +289,7 @@ static bool read_body(struct walk *walk, uintptr_t code)
 	       ruby_copy(work, work->body, body, walk->ruby->layout.body_bytes);
 }
 
-/* What a string has become is called after the CODE around it; where it says something else, have WORK's body say that. */
+/* Name the code of an eval string after the enclosing CODE: copy the label of that code to WORK's body. */
 static void code_use_outer_label(struct walk *walk, uintptr_t code)
 {
 	struct ruby_work *work = walk->work;
@@ -369,7 +310,7 @@ static void code_use_outer_label(struct walk *walk, uintptr_t code)
 	}
 }
 
-/* The function whose code FRAME runs; its body is in WORK then. */
+/* Find the function whose code FRAME runs; its body is in WORK afterwards. */
 static bool describe_code(struct walk *walk, const struct frame *frame,
 			  struct ruby_function *function)
 {
@@ -387,7 +328,7 @@ static bool describe_code(struct walk *walk, const struct frame *frame,
 		return false;
 	function->start = word_at(work->body, BODY_START);
 	memcpy(&function->size, work->body + BODY_SIZE, sizeof(function->size));
-	function->number = frame_table_function(code_print(walk, path, class), &fresh);
+	function->number = frame_table_function(code_fingerprint(walk, path, class), &fresh);
 	if (fresh) {
 		code_write_name(walk, class);
 		ruby_string(walk->ruby, work, path, work->file, 0, sizeof(work->file));
@@ -396,14 +337,14 @@ static bool describe_code(struct walk *walk, const struct frame *frame,
 	return true;
 }
 
-/* Likewise the function of C that is a method. */
+/* Same for a method that is a C function. */
 static bool describe_native(struct walk *walk, const struct frame *frame,
 			    struct ruby_function *function)
 {
 	const struct ruby *ruby = walk->ruby;
 	struct ruby_work *work = walk->work;
 	uintptr_t name, address = environment_method(walk, frame->environment);
-	uint64_t print = 2;
+	uint64_t fingerprint = 2;
 	struct method method;
 	size_t length;
 	bool fresh;
@@ -413,10 +354,11 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 	name = ruby_name(ruby, work, method.id);
 	if (!name || !ruby_string_fingerprint(ruby, work, name))
 		return false;
-	print = script_text_mix(print, ruby_string_fingerprint(ruby, work, name));
-	print = script_text_mix(print, ruby_class_fingerprint(ruby, work, method.class));
+	fingerprint = script_text_mix(fingerprint, ruby_string_fingerprint(ruby, work, name));
+	fingerprint =
+		script_text_mix(fingerprint, ruby_class_fingerprint(ruby, work, method.class));
 	function->start = function->size = 0;
-	function->number = frame_table_function(print, &fresh);
+	function->number = frame_table_function(fingerprint, &fresh);
 	if (fresh) {
 		length = ruby_class(ruby, work, method.class, work->name, 0, sizeof(work->name));
 		ruby_string(ruby, work, name, work->name, length, sizeof(work->name));
@@ -425,7 +367,7 @@ static bool describe_native(struct walk *walk, const struct frame *frame,
 	return true;
 }
 
-/* The function that FRAME runs: CODE is 0 in one of C. */
+/* Find the function that FRAME runs; a C function has no CODE (0). */
 static bool function_find(struct walk *walk, const struct frame *frame,
 			  struct ruby_function *function)
 {
@@ -438,7 +380,7 @@ static bool function_find(struct walk *walk, const struct frame *frame,
 	return true;
 }
 
-/* Add FRAME; one that is being made, or taken down, is left out. */
+/* Add FRAME; a frame under construction or removal is left out. */
 static void walk_add_function(struct walk *walk, const struct frame *frame)
 {
 	struct ruby_function function;
@@ -452,7 +394,7 @@ static void walk_add_function(struct walk *walk, const struct frame *frame)
 		at = (frame->pc - function.start) / sizeof(uintptr_t);
 		if (frame->pc < function.start || at > function.size)
 			return;
-		/* It is behind the instruction that runs. */
+		/* The position is after the current instruction. */
 		at -= at != 0;
 	}
 	place = frame_table_place(function.number, (uint32_t)at, &fresh);
@@ -464,7 +406,7 @@ static void walk_add_function(struct walk *walk, const struct frame *frame)
 
 /* ---- Walking ---- */
 
-/* Add the control frame at ADDRESS. False where it cannot be read. */
+/* Add the control frame at ADDRESS. Returns false if it cannot be read. */
 static bool walk_add_frame(struct walk *walk, uintptr_t address)
 {
 	uint8_t bytes[FRAME_BYTES];
@@ -495,12 +437,11 @@ static bool walk_add_frame(struct walk *walk, uintptr_t address)
 	return true;
 }
 
-/* The time within which no object makes place for another, and none moves: see ruby_cache.c; 0 where there is
- * none. */
-static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
+/* Period in which memory of objects is not reused and objects do not move: see ruby_cache.c; 0 if there is none. */
+static uint64_t collection_period(const struct ruby *ruby, struct ruby_work *work)
 {
-	/* What is known of Ruby from some time on tells more of what was met before; and what was remembered of a
-	 * table of frames that is about to be dropped leads nowhere. */
+	/* New facts about Ruby add names to functions that were found earlier. Cached functions of
+	 * a dropped frame table are invalid. Both start a new period. */
 	const uint64_t known = (ruby->names != 0) ^ (uint64_t)frame_table_renewals() << 48;
 	uintptr_t count;
 	uint32_t flags;
@@ -514,13 +455,13 @@ static uint64_t period(const struct ruby *ruby, struct ruby_work *work)
 	case COLLECTOR_SWEEPS:
 		return (4 * count + 6) ^ known;
 	case COLLECTOR_RESTS:
-		/* It counts first, and says a moment later that it marks. */
+		/* The collector increments its count shortly before it sets the flag of the mark phase. */
 		return flags & COLLECTOR_RUNS ? 0 : (4 * count + 6) ^ known;
 	}
 	return 0;
 }
 
-/* Its address tells threads apart. */
+/* Its address identifies the thread. */
 static __thread char self;
 
 size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *frames, size_t max,
@@ -535,7 +476,7 @@ size_t ruby_walk(const struct ruby *ruby, struct ruby_work *work, uintptr_t *fra
 	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	memset(work->notes, 0, sizeof(work->notes));
 	if (find_context(ruby, work, &context)) {
-		walk.period = period(ruby, work);
+		walk.period = collection_period(ruby, work);
 		work->tag = word_at(context.bytes, CONTEXT_TAG);
 		for (at = context.frame; at + FRAME_BYTES <= context.end && walk.count < max &&
 					 walk_add_frame(&walk, at);

@@ -1,22 +1,23 @@
-/* Functions of JavaScript: what tells them apart, what they are called, and where they stand. */
+/* JavaScript functions: fingerprint, name and position. */
 #include <stdatomic.h>
 #include <string.h>
 
+#include "engine/runtime/script_text.h"
 #include "engine/runtime/v8/v8.h"
 
 /* ---- ScopeInfo ---- */
 
-/* Its flags, of which these have stayed where they are. */
+/* Its flags; these have the same position in all versions. */
 #define SCOPE_SAVES_CLASS(f)    ((f) >> 10 & 1)
 #define SCOPE_FUNCTION_NAME(f)  ((f) >> 12 & 3)
 #define SCOPE_INFERRED_NAME(f)  ((f) >> 14 & 1)
-#define SCOPE_NAMES_INLINED_MAX 75 /* as many names stand in it; more are in a table */
+#define SCOPE_NAMES_INLINED_MAX 75 /* limit of the names stored in it; more names are in a table */
 
-#define SCOPE_WORDS 3 /* flags, parameters, how many names */
+#define SCOPE_WORDS 3 /* flags, parameters, number of names */
 
-/* What a function says of itself. */
+/* Description of a function. */
 struct description {
-	uintptr_t name; /* a string, or something else where there is none */
+	uintptr_t name; /* a string, or another object if there is no name */
 	int32_t start, end;
 };
 
@@ -50,7 +51,7 @@ static bool describe_scope(const struct v8 *v8, struct v8_work *work, uintptr_t 
 	if (!v8_read_word(work, at, &word) ||
 	    !read_small(work, at + 2 * sizeof(uintptr_t), &names) || names < 0 || names > 1 << 20)
 		return false;
-	/* As a small integer, or as it is. */
+	/* A small integer, or the plain value. */
 	flags = (uint32_t)word ? (uint32_t)word : (uint32_t)(word >> 32);
 	at += SCOPE_WORDS * sizeof(uintptr_t);
 	if (v8->layout.scope_positions_first) {
@@ -83,13 +84,7 @@ static bool describe_scope(const struct v8 *v8, struct v8_work *work, uintptr_t 
 
 /* ---- Functions ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ (hash >> 29);
-}
-
-/* How long the string is, and how it ends. */
+/* Combine HASH with the length and the end of the string. */
 static uint64_t hash_string(const struct v8 *v8, struct v8_work *work, uint64_t hash,
 			    uintptr_t value)
 {
@@ -99,22 +94,22 @@ static uint64_t hash_string(const struct v8 *v8, struct v8_work *work, uint64_t 
 	uint64_t word;
 
 	if (!v8_flat(v8, work, value, &flat))
-		return mix(hash, 1);
-	bytes = (size_t)flat.length << flat.wide;
+		return script_text_mix(hash, 1);
+	bytes = (size_t)flat.length << flat.is_wide;
 	if (bytes > sizeof(end)) {
 		flat.at += bytes - sizeof(end);
 		bytes = sizeof(end);
 	}
 	if (bytes && !v8_copy(work, end, flat.at, bytes))
-		return mix(hash, 2);
+		return script_text_mix(hash, 2);
 	for (size_t i = 0; i < sizeof(end); i += sizeof(word)) {
 		memcpy(&word, end + i, sizeof(word));
-		hash = mix(hash, word);
+		hash = script_text_mix(hash, word);
 	}
-	return mix(hash, flat.length);
+	return script_text_mix(hash, flat.length);
 }
 
-/* Modules have a URL for a name. */
+/* The name of an ES module is a URL. */
 static const char *script_path(const char *name)
 {
 	return strncmp(name, "file://", 7) ? name : name + 7;
@@ -135,11 +130,11 @@ bool v8_function(const struct v8 *v8, struct v8_work *work, uintptr_t shared,
 	struct description d = { .start = -1, .end = -1 };
 	uintptr_t info, word, file = 0, source = 0;
 	int32_t id = -1;
-	uint64_t print;
+	uint64_t fingerprint;
 	uint16_t type;
 	bool fresh;
 
-	/* As in a recursion. */
+	/* Frequent in recursion. */
 	if (shared == work->last.shared) {
 		*function = work->last;
 		return true;
@@ -162,11 +157,12 @@ bool v8_function(const struct v8 *v8, struct v8_work *work, uintptr_t shared,
 	}
 	function->shared = shared;
 	function->start = d.start;
-	/* Numbers of scripts are an isolate's own, so what else is said of them counts as well. */
-	print = mix(mix(7, (uint32_t)id), (uint64_t)(uint32_t)d.start << 32 | (uint32_t)d.end);
-	print = hash_string(v8, work, hash_string(v8, work, print, d.name), file);
-	print = hash_string(v8, work, print, source);
-	function->number = frame_table_function(print, &fresh);
+	/* Script numbers are unique only within an isolate, so other properties are part of the fingerprint. */
+	fingerprint = script_text_mix(script_text_mix(7, (uint32_t)id),
+				      (uint64_t)(uint32_t)d.start << 32 | (uint32_t)d.end);
+	fingerprint = hash_string(v8, work, hash_string(v8, work, fingerprint, d.name), file);
+	fingerprint = hash_string(v8, work, fingerprint, source);
+	function->number = frame_table_function(fingerprint, &fresh);
 	if (fresh) {
 		name_function(v8, work, d.name, file);
 		frame_table_describe(function->number, JFR_FRAME_JAVASCRIPT, work->name,

@@ -1,4 +1,4 @@
-/* Objects in V8's heap: what they are, and strings. Every read may fail. */
+/* Objects in V8's heap: their types, and strings. Every read may fail. */
 #include <errno.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ uintptr_t v8_object(const struct v8 *v8, struct v8_work *work, uintptr_t value, 
 
 	if (!is_reference(value) || !v8_read_word(work, object, &map))
 		return 0;
-	/* It was moved: in the place of its map stands where to. */
+	/* It was moved: its map word holds the new address. */
 	if (map && !(map & 7)) {
 		object = map;
 		if (!v8_read_word(work, object, &map))
@@ -70,10 +70,10 @@ uintptr_t v8_field(const struct v8 *v8, struct v8_work *work, uintptr_t field, u
 	return object && got == type ? object : 0;
 }
 
-/* ---- Strings ---- */
+/* Constant since V8 has such strings. */
 
 /* These have been so since V8 had such strings. */
-#define NO_STRING     128 /* types from here on are of other objects */
+#define NO_STRING     128 /* types from here on are other objects */
 #define SHAPE_MASK    7
 #define SHAPE_FLAT    0
 #define SHAPE_PAIR    1
@@ -81,10 +81,10 @@ uintptr_t v8_field(const struct v8 *v8, struct v8_work *work, uintptr_t field, u
 #define SHAPE_PART    3
 #define SHAPE_ALIAS   5
 #define ONE_BYTE      8
-#define UNCACHED      16 /* an outside string that does not say where its characters are */
+#define UNCACHED      16 /* an external string without the address of its characters */
 
 #define STRING_LENGTH 12
-#define STRING_FIRST  16 /* characters, or what it is made of */
+#define STRING_FIRST  16 /* its characters, or its parts */
 #define STRING_SECOND 24
 
 bool v8_flat(const struct v8 *v8, struct v8_work *work, uintptr_t value, struct v8_flat *flat)
@@ -99,21 +99,21 @@ bool v8_flat(const struct v8 *v8, struct v8_work *work, uintptr_t value, struct 
 		if (!string || type >= NO_STRING ||
 		    !v8_copy(work, &at_first, string + STRING_LENGTH, sizeof(at_first)))
 			return false;
-		/* Of the outermost: a part is shorter. */
+		/* Length of the outermost string: parts are shorter. */
 		if (first)
 			length = at_first;
 		first = false;
-		flat->wide = !(type & ONE_BYTE);
+		flat->is_wide = !(type & ONE_BYTE);
 		flat->length = length;
 		switch (type & SHAPE_MASK) {
 		case SHAPE_FLAT:
-			flat->at = string + STRING_FIRST + (from << flat->wide);
+			flat->at = string + STRING_FIRST + (from << flat->is_wide);
 			return length <= at_first;
 		case SHAPE_OUTSIDE:
 			if (type & UNCACHED ||
 			    !v8_read_word(work, string + STRING_SECOND, &flat->at))
 				return false;
-			flat->at += from << flat->wide;
+			flat->at += from << flat->is_wide;
 			return length <= at_first;
 		case SHAPE_PART:
 			if (!v8_read_word(work, string + STRING_SECOND, &second) ||
@@ -122,7 +122,7 @@ bool v8_flat(const struct v8 *v8, struct v8_work *work, uintptr_t value, struct 
 			from += (uint32_t)v8_small_integer(second);
 			break;
 		case SHAPE_PAIR:
-			/* One that was made flat has all in its first half. */
+			/* A flattened string has all characters in its first half. */
 			if (!v8_read_word(work, string + STRING_SECOND, &second))
 				return false;
 			second = v8_object(v8, work, second, &type);
@@ -146,7 +146,7 @@ static size_t flat_append(struct v8_work *work, const struct v8_flat *flat, char
 			  size_t size)
 {
 	uint8_t characters[64];
-	size_t width = flat->wide ? 2 : 1, part;
+	size_t width = flat->is_wide ? 2 : 1, part;
 	uint16_t c;
 
 	for (size_t i = 0; i < flat->length; i += part) {
@@ -159,7 +159,7 @@ static size_t flat_append(struct v8_work *work, const struct v8_flat *flat, char
 			if (used + 4 > size)
 				return used;
 			c = characters[k * width];
-			if (flat->wide)
+			if (flat->is_wide)
 				c = (uint16_t)(c | characters[2 * k + 1] << 8);
 			used += utf8_write(text + used, c ? c : '?');
 		}
@@ -167,7 +167,7 @@ static size_t flat_append(struct v8_work *work, const struct v8_flat *flat, char
 	return used;
 }
 
-/* Pairs in pairs: so many are looked into. */
+/* Nesting depth of cons strings that is followed. */
 #define PAIRS_MAX 16
 
 void v8_string(const struct v8 *v8, struct v8_work *work, uintptr_t value, char *text, size_t size)

@@ -1,6 +1,6 @@
-/* Lines of scripts. V8 has a table of where they end for those of which it was asked before; of others the
- * ends are counted, and the count is kept at every so many characters, so that a long script is read through
- * but once, and no sample reads much of it. */
+/* Lines of scripts. V8 has a table of line ends for scripts whose lines were requested before. For
+ * other scripts, line ends are counted, and the count is stored at regular steps. So a long script
+ * is scanned only once, and no sample scans much of it. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 
 #define STEP  V8_STEP
 #define STEPS V8_STEPS
-#define PACE  8 /* steps counted for one sample at most */
+#define PACE  8 /* steps that one sample counts at most */
 
 /* ---- Counting ---- */
 
-/* Which bytes of WORD are VALUE: the highest bit of each. */
+/* Bytes of WORD that equal VALUE: the highest bit of each is set. */
 static uint64_t bytes_equal(uint64_t word, uint8_t value)
 {
 	uint64_t x = word ^ (0x0101010101010101u * value);
@@ -35,24 +35,24 @@ static bool ends_line(const uint8_t *text, size_t i, bool wide)
 
 #define BLOCK 512
 
-/* How many lines end from FROM to TO. False when that cannot be read. */
+/* Count the lines that end from FROM to TO. Returns false if the text cannot be read. */
 static bool count_ends(struct v8_work *work, const struct v8_flat *flat, uint32_t from, uint32_t to,
 		       uint32_t *ends)
 {
 	uint8_t text[BLOCK + 2 * sizeof(uint64_t)];
-	uint32_t per_block = flat->wide ? BLOCK / 2 : BLOCK, part, more;
+	uint32_t per_block = flat->is_wide ? BLOCK / 2 : BLOCK, part, more;
 	uint64_t word;
 
 	for (*ends = 0; from < to; from += part) {
 		part = to - from < per_block ? to - from : per_block;
-		/* The character behind it may be the other half of an end. */
+		/* The next character may be the other half of a line end. */
 		more = from + part < flat->length;
-		memset(text + ((size_t)part << flat->wide), 0, 2 * sizeof(uint64_t));
-		if (!v8_copy(work, text, flat->at + ((uintptr_t)from << flat->wide),
-			     (size_t)(part + more) << flat->wide))
+		memset(text + ((size_t)part << flat->is_wide), 0, 2 * sizeof(uint64_t));
+		if (!v8_copy(work, text, flat->at + ((uintptr_t)from << flat->is_wide),
+			     (size_t)(part + more) << flat->is_wide))
 			return false;
 		for (uint32_t i = 0; i < part;) {
-			if (!flat->wide && part - i >= sizeof(word)) {
+			if (!flat->is_wide && part - i >= sizeof(word)) {
 				memcpy(&word, text + i, sizeof(word));
 				if (!bytes_equal(word, '\r')) {
 					*ends += (uint32_t)__builtin_popcountll(
@@ -61,14 +61,14 @@ static bool count_ends(struct v8_work *work, const struct v8_flat *flat, uint32_
 					continue;
 				}
 			}
-			*ends += ends_line(text, i, flat->wide);
+			*ends += ends_line(text, i, flat->is_wide);
 			i++;
 		}
 	}
 	return true;
 }
 
-/* Count on in SCRIPT, whose source is FLAT, as far as POSITION if that is not too far. */
+/* Continue the count in SCRIPT, whose source is FLAT, up to POSITION if that is near enough. */
 static void script_count_until(struct v8_work *work, struct v8_counted *script,
 			       const struct v8_flat *flat, uint32_t position)
 {
@@ -86,7 +86,7 @@ static void script_count_until(struct v8_work *work, struct v8_counted *script,
 	atomic_store_explicit(&script->known, known, memory_order_relaxed);
 }
 
-/* How many lines end before POSITION. False where that is not known yet. */
+/* Number of lines that end before POSITION. Returns false if it is not known yet. */
 static bool line_ends_before(struct v8_work *work, const struct v8_flat *flat, uint64_t key,
 			     uint32_t position, uint32_t *ends)
 {
@@ -117,7 +117,7 @@ static bool line_ends_before(struct v8_work *work, const struct v8_flat *flat, u
 
 /* ---- Tables ---- */
 
-/* Likewise from V8's own table. False where it has none. */
+/* Same, from V8's own table. Returns false if there is none. */
 static bool line_ends_from_table(const struct v8 *v8, struct v8_work *work, uintptr_t script,
 				 uint32_t position, uint32_t *ends)
 {
@@ -144,11 +144,11 @@ static bool line_ends_from_table(const struct v8 *v8, struct v8_work *work, uint
 	return true;
 }
 
-/* Scripts are told apart by their number, which is an isolate's own, and by what they contain. */
-static uint64_t table_intern_function(struct v8_work *work, const struct v8_flat *flat, int32_t id)
+/* Key of a script: its number, which is unique within an isolate, and its content. */
+static uint64_t script_key(struct v8_work *work, const struct v8_flat *flat, int32_t id)
 {
 	uint64_t key = (uint64_t)(uint32_t)id << 32 | flat->length, word;
-	uintptr_t bytes = (uintptr_t)flat->length << flat->wide;
+	uintptr_t bytes = (uintptr_t)flat->length << flat->is_wide;
 
 	for (uintptr_t at = 0; at + sizeof(word) <= bytes; at += bytes / 8 + sizeof(word)) {
 		if (!v8_copy(work, &word, flat->at + at, sizeof(word)))
@@ -174,8 +174,7 @@ uint32_t v8_line(const struct v8 *v8, struct v8_work *work, uintptr_t script, in
 		if (!v8_read_word(work, script + l->script_id, &id) ||
 		    !v8_read_word(work, script + l->script_source, &source) ||
 		    !v8_flat(v8, work, source, &flat) ||
-		    !line_ends_before(work, &flat,
-				      table_intern_function(work, &flat, v8_small_integer(id)),
+		    !line_ends_before(work, &flat, script_key(work, &flat, v8_small_integer(id)),
 				      (uint32_t)position, &ends))
 			return 0;
 	}

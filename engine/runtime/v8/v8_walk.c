@@ -1,18 +1,18 @@
-/* The functions of JavaScript that the calling thread runs, from a signal handler or an allocation.
+/* Walk of the JavaScript frames of the calling thread, in a signal handler or an allocation.
  *
- * A frame of code that V8 made, or brought along, is told by what stands below its frame pointer: a number
- * where the code is V8's own, or a context, and behind it the function that runs. Where a frame has not been
- * made yet, or is no more, nothing is said of it. */
+ * The slots below the frame pointer identify a frame of V8's code, compiled or built in. They hold
+ * a number if the code is V8's own, or a context followed by the running function. A frame under
+ * construction or removal is left as it is. */
 #include <string.h>
 
 #include "engine/runtime/v8/v8.h"
 
 #define SLOT_CONTEXT  8
 #define SLOT_FUNCTION 16
-#define SLOT_BYTECODE 32 /* of byte code, and of what was made of it instruction by instruction */
-#define SLOT_OFFSET   40 /* in byte code: where in it */
+#define SLOT_BYTECODE 32 /* of bytecode, and of baseline code */
+#define SLOT_OFFSET   40 /* bytecode only: offset of the current one */
 
-/* More are no numbers of kinds of frames. */
+/* Higher numbers are not frame kinds. */
 #define KINDS_MAX 64
 
 struct walk {
@@ -23,7 +23,8 @@ struct walk {
 	uintptr_t *out;
 	size_t length, max;
 	bool found;
-	uintptr_t inside; /* frames below this lie in that of a function: there are none */
+	uintptr_t
+		inside; /* frames below this address are part of a function's frame and are left out */
 };
 
 static void walk_add_frame(struct walk *walk, uintptr_t frame)
@@ -35,7 +36,7 @@ static void walk_add_frame(struct walk *walk, uintptr_t frame)
 
 /* ---- Functions ---- */
 
-/* A function that the code of another has taken in stands above it. */
+/* A function that is inlined in another is placed above it. */
 static void walk_add_compiled(struct walk *walk, const struct v8_function *function,
 			      const struct v8_code *code, uint32_t offset)
 {
@@ -53,14 +54,14 @@ static void walk_add_compiled(struct walk *walk, const struct v8_function *funct
 
 		number = position.inlined;
 		if (!v8_inlined(v8, work, code, number, &shared, &caller) ||
-		    /* Each was taken in by one that came before. */
+		    /* An inlined function refers only to an earlier entry. */
 		    caller.inlined >= number ||
 		    !v8_function(v8, work, shared ? shared : function->shared, &inlined))
 			break;
 		frames[count++] = v8_place(v8, work, &inlined, position.offset);
 		position = caller;
 	}
-	/* What cannot be told to the end is not told at all. */
+	/* If the chain cannot be resolved to its end, none of it is added. */
 	if (position.inlined) {
 		count = 0;
 		position.offset = -1;
@@ -86,13 +87,12 @@ static bool frame_read_slot(struct walk *walk, size_t i, uintptr_t slot, uintptr
 {
 	uintptr_t at = walk->native->fps[i] - slot;
 
-	/* Below the stack pointer is what was there before. */
+	/* Memory below the stack pointer holds old data. */
 	return at >= walk->native->sps[i] && at % sizeof(*value) == 0 &&
 	       memory_read_word(walk->stack, at, value);
 }
 
-/* The byte code that frame I runs, interpreted or as code that was made of it one by one; 0 where it runs
- * other code. */
+/* Bytecode array of frame I, interpreted or as baseline code; 0 if it runs other code. */
 static uintptr_t frame_bytecode(struct walk *walk, size_t i)
 {
 	uintptr_t slot, array;
@@ -109,11 +109,11 @@ static bool is_in_module(const struct walk *walk, uintptr_t pc)
 	return pc - walk->v8->base.text < walk->v8->base.text_end - walk->v8->base.text;
 }
 
-/* FUNCTION runs in frame I. */
-static void put_function(struct walk *walk, size_t i, const struct v8_function *function)
+/* Add FUNCTION, which runs in frame I. */
+static void walk_add_function(struct walk *walk, size_t i, const struct v8_function *function)
 {
 	const struct v8_layout *l = &walk->v8->layout;
-	bool exact = !i && walk->native->exact;
+	bool exact = !i && walk->native->is_exact;
 	uintptr_t pc = walk->native->pcs[i] - !exact, array = frame_bytecode(walk, i), slot;
 	struct v8_code code;
 	int32_t at = -1;
@@ -128,8 +128,8 @@ static void put_function(struct walk *walk, size_t i, const struct v8_function *
 		walk_add_bytecode(walk, function, array, at);
 		return;
 	}
-	/* Calls alone have positions in optimised code, unless V8 was told otherwise: what comes between
-	 * them is known to be the function's, or of one that it has taken in. */
+	/* By default, only calls have positions in optimized code. Other instructions are known
+	 * only to belong to the function or to one inlined in it. */
 	if (!exact && !is_in_module(walk, pc) && v8_code_at(walk->v8, walk->work, pc, &code) &&
 	    code.kind > l->kind_baseline)
 		walk_add_compiled(walk, function, &code, (uint32_t)(pc - code.start));
@@ -139,7 +139,7 @@ static void put_function(struct walk *walk, size_t i, const struct v8_function *
 
 /* ---- Frames ---- */
 
-/* V8's own code, which says nothing of the program. Where it has a name, that stays. */
+/* Add a frame of V8's own code, which is not part of the program. If it has a name, it keeps it. */
 static void walk_add_stub(struct walk *walk, size_t i)
 {
 	uintptr_t pc = walk->native->pcs[i];
@@ -158,7 +158,7 @@ static void walk_add_stub(struct walk *walk, size_t i)
 	walk_add_frame(walk, frame_table_place(walk->work->stub, 0, &fresh));
 }
 
-/* The function that runs in frame I, if it is one. */
+/* Find the function that runs in frame I, if there is one. */
 static bool find_function(struct walk *walk, size_t i, uintptr_t context,
 			  struct v8_function *function)
 {
@@ -176,8 +176,8 @@ static bool find_function(struct walk *walk, size_t i, uintptr_t context,
 	return object && v8_function(walk->v8, walk->work, object, function);
 }
 
-/* Frame I is whole: what called it comes behind its frame pointer and return address. A slot that has not
- * been written yet can have held another, which the walk may have taken for it. */
+/* Frame I is complete: its caller is next to its frame pointer and return address. Before that, a
+ * slot may hold the data of an older frame, which the walk may have used. */
 static void walk_note_complete(struct walk *walk, size_t i)
 {
 	walk->found = true;
@@ -196,8 +196,8 @@ static void walk_add_native(struct walk *walk, size_t i)
 		walk_add_frame(walk, native->pcs[i]);
 		return;
 	}
-	/* Of those that share a frame pointer the outermost has set it; the others are V8's own code,
-	 * or have not made theirs yet. */
+	/* Of frames with the same frame pointer, the outermost has set it. The others are V8's own
+	 * code, or have not set theirs yet. */
 	if (i + 1 < native->count && native->fps[i + 1] == native->fps[i]) {
 		walk_add_stub(walk, i);
 		return;
@@ -209,13 +209,13 @@ static void walk_add_native(struct walk *walk, size_t i)
 		walk_add_stub(walk, i);
 	} else if (find_function(walk, i, context, &function)) {
 		walk_note_complete(walk, i);
-		put_function(walk, i, &function);
+		walk_add_function(walk, i, &function);
 	} else {
 		walk_add_frame(walk, native->pcs[i]);
 	}
 }
 
-/* Its address tells threads apart. */
+/* Its address identifies the thread. */
 static __thread char self;
 
 size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *stack,
@@ -228,7 +228,7 @@ size_t v8_walk(const struct v8 *v8, struct v8_work *work, struct memory_reader *
 	memory_copies_begin(&work->copies, (uintptr_t)&self);
 	work->last.shared = 0;
 	work->looks = 0;
-	work->stub = 0; /* the table may be another by now */
+	work->stub = 0; /* the table may have been renewed */
 	for (size_t i = 0; i < native->count; i++)
 		walk_add_native(&walk, i);
 	memory_copies_end(&work->copies, (uintptr_t)&self);

@@ -1,0 +1,26 @@
+/* async-profiler's signal handlers. They run inside the agent's handler (preload/interpose/sample.h). */
+#ifndef ASYNCPROF_SIGNAL_HANDLERS_H
+#define ASYNCPROF_SIGNAL_HANDLERS_H
+
+#include <stdbool.h>
+
+/* Set the library: INSIDE points into it. Handlers in it that it installs with SA_SIGINFO become sampling handlers, and
+ * it sees the real signal actions. After dlopen(3), before the engine starts. */
+void signal_handlers_set_library(const void *inside);
+
+/* Reserve SIGNO for the library. It sees the offered signals as free. As long as the program has not taken all but
+ * one of them, the library sees no other signal as free. */
+void signal_handlers_offer_signal(int signo);
+
+/* Remove the library's sampling handlers, and WITH_FAULTS its handlers of faults, so that the program's actions are in
+ * force. Nothing sends its signals any more. It installs the former again at its next start. In an own thread. */
+void signal_handlers_remove(bool with_faults);
+
+/* The library is about to start: restore its handlers of faults where the program's action has not changed since. In an
+ * own thread. */
+void signal_handlers_restore_faults(void);
+
+/* Reset the state in a forked child. */
+void signal_handlers_reset_in_child(void);
+
+#endif

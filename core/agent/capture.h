@@ -1,0 +1,39 @@
+/* Capture: a copy of the running recording for the live endpoint. Agent thread only, except FULL. */
+#ifndef CORE_AGENT_CAPTURE_H
+#define CORE_AGENT_CAPTURE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/agent/report.h"
+
+/* The files are in memory, and the kernel counts that memory as the program's. */
+#define CAPTURE_MAX_BYTES  (16u << 20)
+#define CAPTURES_MAX_BYTES (32u << 20) /* of all together */
+
+/* Larger chunks are finished while there are captures: a capture holds whole chunks only. */
+#define CAPTURE_CHUNK_BYTES (4u << 20)
+
+/* Bytes of finished chunks in FD that are older than the capture, which omits them. */
+struct capture_skip {
+	int fd;
+	uint64_t bytes;
+};
+
+extern const struct capture_skip capture_skips_nothing[2];
+
+struct capture {
+	int fd; /* the client's */
+	_Atomic bool *
+		full; /* the client's flag: there is no room for more, and the client can read the capture */
+	struct capture_skip skip[2];
+	uint64_t bytes;
+	int err;
+};
+
+/* Append the chunks of REPORT to CAPTURE, up to the first chunk of a part that does not fit into ROOM bytes. CAPTURE
+ * is then full. Sets the capture's error. A capture that is full or has an error does not change. */
+void capture_add(struct capture *capture, const struct report *report, uint64_t room);
+
+#endif

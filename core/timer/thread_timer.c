@@ -1,0 +1,80 @@
+/* A kernel timer that signals one thread. */
+#include "core/timer/thread_timer.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "core/kernel.h"
+#include "core/signal_share.h"
+
+/* See clock_getcpuclockid(3). The inverted id is shifted by three bits. The lower bits are the clock's kind: "one
+ * thread" (4) and "scheduler" (2). */
+clockid_t thread_timer_cpu_clock(pid_t tid)
+{
+	return (clockid_t)(~(uint32_t)tid << 3 | 6);
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+				  .tv_nsec = (long)(ns % 1000000000u) };
+}
+
+static int thread_timer_create(struct thread_timer *timer, clockid_t clock,
+			       const struct timer_signal *signal, bool is_lasting)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = signal->signo,
+		.sigev_value.sival_ptr = (void *)signal->value,
+	};
+	int id, err;
+
+	event.sigev_notify_thread_id = signal->tid;
+	if (!signal_share_reserve(is_lasting))
+		return -EAGAIN;
+	err = (int)kernel_call4(SYS_timer_create, clock, (long)&event, (long)&id, 0);
+	if (err)
+		signal_share_release();
+	else
+		atomic_store(&timer->id_plus_one, (uint32_t)id + 1);
+	return err;
+}
+
+/* Returns -EINVAL when another thread has just deleted the timer. */
+static int thread_timer_arm(const struct thread_timer *timer, int flags,
+			    const struct itimerspec *when)
+{
+	return (int)kernel_call4(SYS_timer_settime, (long)atomic_load(&timer->id_plus_one) - 1,
+				 flags, (long)when, 0);
+}
+
+int thread_timer_set(struct thread_timer *timer, clockid_t clock, const struct timer_signal *signal,
+		     int flags, uint64_t value_ns, uint64_t interval_ns, bool is_lasting)
+{
+	struct itimerspec when = { .it_value = timespec_of(value_ns),
+				   .it_interval = timespec_of(interval_ns) };
+	int err = thread_timer_exists(timer)
+			  ? 0
+			  : thread_timer_create(timer, clock, signal, is_lasting);
+
+	return err ? err : thread_timer_arm(timer, flags, &when);
+}
+
+void thread_timer_disarm(const struct thread_timer *timer)
+{
+	static const struct itimerspec never;
+
+	if (thread_timer_exists(timer))
+		thread_timer_arm(timer, 0, &never);
+}
+
+void thread_timer_delete(struct thread_timer *timer)
+{
+	uint32_t id_plus_one = atomic_exchange(&timer->id_plus_one, 0);
+
+	if (!id_plus_one)
+		return;
+	kernel_call4(SYS_timer_delete, (long)id_plus_one - 1, 0, 0, 0);
+	signal_share_release();
+}

@@ -1,0 +1,265 @@
+/* Target process of a command, pinned by a descriptor of /proc/PID. */
+#include "decoder/live/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+
+/* Limit of the status file: a process may have 65,536 groups. */
+#define STATUS_MAX (1u << 20)
+
+#define AUXV_MAX 65536
+
+static int target_read_file(struct buf *text, const struct target *target, const char *name)
+{
+	int fd = target_open_file(target, name, O_RDONLY), err = fd < 0 ? fd : 0;
+	char block[4096];
+	ssize_t n = 0;
+
+	while (!err && (n = read(fd, block, sizeof(block))) > 0)
+		err = buf_append(text, block, (size_t)n);
+	if (!err && n < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err ? err : buf_string(text) ? 0 : -ENOMEM;
+}
+
+/* Returns the value of KEY's line, where KEY is like "\nUid:", or "". The kernel escapes newlines in the process
+ * name. */
+static const char *status_value(struct buf *text, const char *key)
+{
+	const char *at = strstr(buf_string(text), key);
+
+	return at ? at + strlen(key) : "";
+}
+
+int target_open_file(const struct target *target, const char *path, int flags)
+{
+	int fd = openat(target->dir, path, flags | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int target_open(struct target *target, pid_t pid)
+{
+	struct buf text = BUF_INIT(STATUS_MAX);
+	char path[32];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	*target = (struct target){ .pid = pid };
+	target->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (target->dir < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = target_read_file(&text, target, "status");
+	/* /proc also contains threads, under their thread IDs. */
+	if (err == -ENOENT || (!err && atoi(status_value(&text, "\nTgid:")) != pid))
+		err = -ESRCH;
+	buf_free(&text);
+	if (err)
+		target_close(target);
+	return err;
+}
+
+void target_close(struct target *target)
+{
+	if (target->dir >= 0)
+		close(target->dir);
+	target->dir = -1;
+}
+
+/* AT_STATX_DONT_SYNC: the file system's server may be a process of that user, and might never answer. */
+static bool file_read_identity(struct statx *identity, int dir, const char *path)
+{
+	return !statx(dir, path, AT_STATX_DONT_SYNC, STATX_INO, identity) &&
+	       identity->stx_mask & STATX_INO;
+}
+
+bool target_shares_link(const struct target *target, const char *name)
+{
+	struct statx theirs, ours;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	return file_read_identity(&theirs, target->dir, name) &&
+	       file_read_identity(&ours, AT_FDCWD, path) &&
+	       theirs.stx_dev_major == ours.stx_dev_major &&
+	       theirs.stx_dev_minor == ours.stx_dev_minor && theirs.stx_ino == ours.stx_ino;
+}
+
+/* ---- user ---- */
+
+/* Parse the real, effective, saved and file system ID, which must be equal. */
+static int status_parse_id(const char *text, unsigned *id)
+{
+	unsigned all[4];
+
+	if (sscanf(text, "%u %u %u %u", &all[0], &all[1], &all[2], &all[3]) != 4)
+		return -EPROTO;
+	*id = all[0];
+	return all[1] == all[0] && all[2] == all[0] && all[3] == all[0] ? 0 : -ENOTUNIQ;
+}
+
+static int status_parse_groups(struct target_user *user, const char *text)
+{
+	size_t length = strcspn(text, "\n");
+	const char *end = text + length;
+
+	user->groups = malloc((length / 2 + 1) * sizeof(*user->groups));
+	if (!user->groups)
+		return -ENOMEM;
+	for (text += strspn(text, " \t"); text < end; text += strspn(text, " \t")) {
+		char *next;
+
+		user->groups[user->group_count++] = (gid_t)strtoul(text, &next, 10);
+		if (next == text)
+			return -EPROTO;
+		text = next;
+	}
+	return 0;
+}
+
+/* Returns AT_SECURE's value in AUXV, whose numbers have SIZE bytes, or -1 if it is missing. */
+static int auxv_find_secure(const struct buf *auxv, size_t size)
+{
+	for (size_t at = 0; at + 2 * size <= auxv->length; at += 2 * size) {
+		uint64_t type = 0, value = 0;
+
+		/* Little-endian, as all supported machines are. */
+		memcpy(&type, auxv->data + at, size);
+		memcpy(&value, auxv->data + at + size, size);
+		if (type == AT_SECURE)
+			return value != 0;
+	}
+	return -1;
+}
+
+/* Returns -ENOTUNIQ if the program gained privileges from its file when it was executed. */
+static int target_check_secure(const struct target *target)
+{
+	struct buf auxv = BUF_INIT(AUXV_MAX);
+	int err = target_read_file(&auxv, target, "auxv"), secure = -1;
+
+	if (!err)
+		secure = auxv_find_secure(&auxv, sizeof(uint64_t));
+	if (!err && secure < 0) /* a 32-bit program */
+		secure = auxv_find_secure(&auxv, sizeof(uint32_t));
+	buf_free(&auxv);
+	return err ? err : secure ? -ENOTUNIQ : 0;
+}
+
+int target_user_read(struct target_user *user, const struct target *target)
+{
+	struct buf text = BUF_INIT(STATUS_MAX);
+	int err = target_read_file(&text, target, "status");
+
+	*user = (struct target_user){ 0 };
+	if (!err)
+		err = target_check_secure(target);
+	if (!err)
+		err = status_parse_id(status_value(&text, "\nUid:"), &user->uid);
+	if (!err)
+		err = status_parse_id(status_value(&text, "\nGid:"), &user->gid);
+	if (!err)
+		err = status_parse_groups(user, status_value(&text, "\nGroups:"));
+	if (!err && sscanf(status_value(&text, "\nCapEff:"), "%" SCNx64, &user->capabilities) != 1)
+		err = -EPROTO;
+	if (!err)
+		user->seccomp = atoi(status_value(&text, "\nSeccomp:"));
+	buf_free(&text);
+	if (err)
+		target_user_free(user);
+	return err;
+}
+
+void target_user_free(struct target_user *user)
+{
+	free(user->groups);
+	user->groups = NULL;
+	user->group_count = 0;
+}
+
+static bool user_has_groups(const struct target_user *user, const gid_t *groups, size_t count)
+{
+	return count == user->group_count &&
+	       (!count || !memcmp(groups, user->groups, count * sizeof(*groups)));
+}
+
+bool target_user_equals(const struct target_user *a, const struct target_user *b)
+{
+	return a->uid == b->uid && a->gid == b->gid && a->capabilities == b->capabilities &&
+	       a->seccomp == b->seccomp && user_has_groups(a, b->groups, b->group_count);
+}
+
+/* Whether this process is in the groups of USER. The kernel keeps the list sorted. */
+static bool process_has_groups(const struct target_user *user)
+{
+	int count = getgroups(0, NULL);
+	gid_t *groups = count < 0 ? NULL : calloc((size_t)count + 1, sizeof(*groups));
+	bool is = groups && getgroups(count, groups) == count &&
+		  user_has_groups(user, groups, (size_t)count);
+
+	free(groups);
+	return is;
+}
+
+/* Reduce this process's effective capabilities to those in WANTED. */
+static int limit_capabilities(uint64_t wanted)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		data[i].effective &= (uint32_t)(wanted >> 32 * i);
+		data[i].permitted = data[i].effective;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+static int process_check_ids(const struct target_user *user)
+{
+	uid_t uid[3];
+	gid_t gid[3];
+
+	if (getresuid(&uid[0], &uid[1], &uid[2]) || getresgid(&gid[0], &gid[1], &gid[2]))
+		return -errno;
+	for (int i = 0; i < 3; i++)
+		if (uid[i] != user->uid || gid[i] != user->gid)
+			return -EPERM;
+	return process_has_groups(user) ? 0 : -EPERM;
+}
+
+int target_user_become(const struct target_user *user)
+{
+	int err;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+		return -errno;
+	/* Fails before Linux 4.3, which has no ambient capabilities. */
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (!process_has_groups(user) && setgroups(user->group_count, user->groups))
+		return -errno;
+	if (setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -errno;
+	err = limit_capabilities(user->capabilities);
+	if (!err)
+		err = process_check_ids(user);
+	return err || !prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? err : -errno;
+}

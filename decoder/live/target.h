@@ -1,0 +1,47 @@
+/* Target process of a command. It is pinned, so it cannot be confused with a later process with the same PID. */
+#ifndef DECODER_LIVE_TARGET_H
+#define DECODER_LIVE_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct target {
+	pid_t pid;
+	int dir; /* descriptor of /proc/PID; each access fails after the process has ended */
+};
+
+/* Pin process PID. Returns 0 (release with target_close), -ESRCH if it does not exist, or another -errno. */
+int target_open(struct target *target, pid_t pid);
+void target_close(struct target *target);
+
+/* Open PATH below /proc/PID, like "status". Returns a descriptor or -errno. */
+int target_open_file(const struct target *target, const char *path, int flags);
+
+/* Whether the link NAME in /proc/PID, like "root" or "ns/net", refers to the same object as this process's link. */
+bool target_shares_link(const struct target *target, const char *name);
+
+/* Credentials of a process. */
+struct target_user {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* malloc'd */
+	size_t group_count;
+	uint64_t capabilities; /* effective, in its user namespace */
+	int seccomp;           /* mode */
+};
+
+/* Read the credentials of TARGET.
+ * Returns 0 (release with target_user_free); -ENOTUNIQ if its environment may be another user's; or another -errno. It
+ * may be if the real, effective, saved and file system IDs differ, or if executing the file granted privileges. */
+int target_user_read(struct target_user *user, const struct target *target);
+void target_user_free(struct target_user *user);
+bool target_user_equals(const struct target_user *a, const struct target_user *b);
+
+/* Give the calling process, which must have one thread, the credentials of USER: IDs, groups, no new privileges, and
+ * those of its capabilities that USER has. It becomes undumpable, so other processes of USER cannot inspect it.
+ * Returns 0 or -errno. After an error the process has partly changed credentials and must exit. */
+int target_user_become(const struct target_user *user);
+
+#endif

@@ -1,0 +1,27 @@
+/* Rate of the timestamp counter in ticks per second, calibrated once against the monotonic
+ * clock. */
+#ifndef ENGINE_COLLECT_TICK_RATE_H
+#define ENGINE_COLLECT_TICK_RATE_H
+
+#include <stdint.h>
+
+struct tick_pair {
+	uint64_t ticks, ns; /* read at the same moment; NS 0: none */
+};
+
+/* Zeroed before the first call. */
+struct tick_rate {
+	struct tick_pair first, last;
+	uint64_t calibrated; /* 0: not yet */
+};
+
+/* Update RATE with the readings NOW. Returns the rate; 0 while it is unknown. The rate is fixed by
+ * the first call that comes at least a second after another. It is calibrated again if the
+ * counter's rate changes by more than a thousandth: then the counter is not invariant, or the
+ * process has moved to another machine. */
+uint64_t tick_rate_at(struct tick_rate *rate, struct tick_pair now);
+
+/* Read both clocks and return the rate of the whole process. In the agent's thread. */
+uint64_t tick_rate_now(void);
+
+#endif
