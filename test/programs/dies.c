@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,40 @@
 static void on_signal(int signo)
 {
 	(void)signo;
+}
+
+/* Ways in which a handler sends its own signal again, with the default action in force. */
+static const char *again;
+
+static void on_signal_again(int signo)
+{
+	if (!strcmp(again, "default"))
+		signal(signo, SIG_DFL);
+	if (!strcmp(again, "kill"))
+		kill(getpid(), signo);
+	else if (!strcmp(again, "tgkill"))
+		syscall(SYS_tgkill, getpid(), gettid(), signo);
+	else if (!strcmp(again, "pthread_kill"))
+		pthread_kill(pthread_self(), signo);
+	else if (!strcmp(again, "sigqueue"))
+		sigqueue(getpid(), signo, (union sigval){ .sival_int = 1 });
+	else
+		raise(signo);
+}
+
+/* HOW is "again-" and one of them. */
+static void handle_again(const char *how, int signo)
+{
+	struct sigaction action = { .sa_handler = on_signal_again, .sa_flags = SA_RESETHAND };
+
+	again = how + strlen("again-");
+	if (!strcmp(again, "default"))
+		action.sa_flags = 0;
+	if (!strcmp(again, "sysv"))
+		CHECK(sysv_signal(signo, on_signal_again) != SIG_ERR);
+	else
+		CHECK(!sigaction(signo, &action, NULL));
+	raise(signo);
 }
 
 static void *raise_it(void *signo)
@@ -54,6 +89,8 @@ int main(int argc, char **argv)
 		signal(signo, SIG_DFL);
 		raise(signo);
 	}
+	if (!strncmp(how, "again-", strlen("again-")))
+		handle_again(how, signo);
 	if (!strcmp(how, "ignore")) {
 		signal(signo, SIG_IGN);
 		raise(signo);

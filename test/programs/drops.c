@@ -1,10 +1,12 @@
-/* Gives up root as it is told: by the C library's functions ("library"), by syscall(2) ("call"), by the
- * kernel's own door ("kernel"), or keeps the user and gives up all capabilities ("capabilities"); once
- * an agent takes samples, if one is there. Then no thread may be root for long, and it prints "ok", or "ok, at once"
- * where none was from the first look on. */
+/* Gives up root as it is told: by the C library's functions ("library"), by syscall(2) ("call"), by that in one thread
+ * after the other ("threads"), by the kernel's own door ("kernel"), or keeps the user and gives up all capabilities
+ * ("capabilities"); once an agent takes samples, if one is there. Then no thread may be root for long, and it prints
+ * "ok", or "ok, at once" where none was from the first look on. */
 #include <dirent.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -62,6 +64,38 @@ static int somebody_has_root(void)
 	return found;
 }
 
+static sem_t may_drop, may_end;
+
+static void drop_by_call(void)
+{
+	CHECK(!syscall(SYS_setgroups, 0, NULL));
+	CHECK(!syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY));
+	CHECK(!syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY));
+}
+
+static void *drop_last(void *dropped)
+{
+	sem_wait(&may_drop);
+	drop_by_call();
+	sem_post(dropped);
+	sem_wait(&may_end);
+	return NULL;
+}
+
+static void drop_in_two_threads(void)
+{
+	pthread_t other;
+	sem_t dropped;
+
+	sem_init(&may_drop, 0, 0);
+	sem_init(&may_end, 0, 0);
+	sem_init(&dropped, 0, 0);
+	CHECK(!pthread_create(&other, NULL, drop_last, &dropped));
+	drop_by_call();
+	sem_post(&may_drop);
+	sem_wait(&dropped);
+}
+
 static void drop(const char *how)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -72,9 +106,9 @@ static void drop(const char *how)
 		CHECK(!setresgid(NOBODY, NOBODY, NOBODY));
 		CHECK(!setresuid(NOBODY, NOBODY, NOBODY));
 	} else if (!strcmp(how, "call")) {
-		CHECK(!syscall(SYS_setgroups, 0, NULL));
-		CHECK(!syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY));
-		CHECK(!syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY));
+		drop_by_call();
+	} else if (!strcmp(how, "threads")) {
+		drop_in_two_threads();
 	} else if (!strcmp(how, "kernel")) {
 		CHECK(!kernel_call4(SYS_setgroups, 0, 0, 0, 0));
 		CHECK(!kernel_call4(SYS_setresgid, NOBODY, NOBODY, NOBODY, 0));

@@ -1,6 +1,7 @@
-/* Sleeps and computes as the first process of a namespace, and says what it sees of SIGTERM: nothing, as the
- * kernel keeps it from one that has no handler. With "handler" it has one, and ends by it; with "slow" that is what it has
+/* Sleeps and computes as the first process of a namespace, until it is told on its input to go on; then it says what it saw of
+ * SIGTERM: nothing, as the kernel keeps it from one that has no handler. With "handler" it has one, and ends by it; with "slow" that is what it has
  * yet to do; with "waits" and "reads" it has the signal blocked, and takes it by sigwait(3), or from a descriptor. */
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -44,6 +45,14 @@ __attribute__((noinline)) static void goes_on(void)
 	}
 }
 
+/* There is something to be read. */
+static bool is_told(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&input, 1, 0) > 0;
+}
+
 static bool child_dies(void)
 {
 	pid_t child = fork();
@@ -82,7 +91,7 @@ static void take(bool by_descriptor)
 
 int main(int argc, char **argv)
 {
-	const struct timespec a_moment = { .tv_nsec = 20000000 };
+	const struct timespec a_moment = { .tv_nsec = 2000000 };
 	bool slow = argc > 1 && !strcmp(argv[1], "slow");
 	bool handles = slow || (argc > 1 && !strcmp(argv[1], "handler"));
 	struct sigaction now;
@@ -95,7 +104,7 @@ int main(int argc, char **argv)
 	if (handles)
 		signal(SIGTERM, on_term);
 	puts("ready");
-	for (int i = 0; (handles || i < 50) && !asked; i++) {
+	while ((handles || !is_told()) && !asked) {
 		computes();
 		interrupted += nanosleep(&a_moment, NULL) && !asked;
 	}

@@ -33,11 +33,9 @@ static inline bool ignore_namespace_change(void)
 	return false;
 }
 
-static inline bool ignore_sandbox(bool armed, const struct sandbox *sandbox)
+static inline void ignore_armed(bool armed)
 {
 	(void)armed;
-	(void)sandbox;
-	return false;
 }
 
 static inline void ignore_landlock(bool told, bool entered)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "asyncprof/replaced_calls.h"
+#include "asyncprof/signal_handlers.h"
 #include "core/asprof.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/sample.h"
@@ -34,10 +35,12 @@ static const struct interpose_hooks hooks = {
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
-	.before_credential_broadcast = ignore,
-	.is_root_beside_agent = ignore_broadcast,
+	.before_credential_broadcast = ignore_broadcast,
+	.after_credential_broadcast = ignore,
 	.credentials_lost = ignore,
-	.before_sandbox = ignore_sandbox,
+	.before_sandbox = ignore_armed,
+	.before_syscall_dispatch = ignore_armed,
+	.before_tsc_is_disabled = ignore,
 	.before_landlock = ignore,
 	.after_landlock = ignore_landlock,
 	.signal_claimed = signal_claimed,
@@ -59,8 +62,8 @@ __attribute__((constructor)) static void load(void)
 	signal_handlers_set_library((const void *)init);
 	if (replaced_calls_install((const void *)init))
 		abort();
+	signal_handlers_offer_signal(60);
 	signal_handlers_offer_signal(61);
-	signal_handlers_offer_signal(62);
 	exit_arm();
 	fatal_install();
 	init();

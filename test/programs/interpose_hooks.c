@@ -71,13 +71,10 @@ static void spoil_errno(void)
 	errno = ENOANO;
 }
 
-/* Before the call, and not after it. */
-static bool is_root(void)
+static bool spoil_errno_and_agree(void)
 {
-	static bool root;
-
 	spoil_errno();
-	return root = !root;
+	return true;
 }
 
 static const struct interpose_hooks hooks = {
@@ -92,10 +89,12 @@ static const struct interpose_hooks hooks = {
 	.exec_failed = ignore,
 	.before_namespace_change = before_namespace_change,
 	.after_namespace_change = spoil_errno,
-	.before_credential_broadcast = ignore,
-	.is_root_beside_agent = is_root,
+	.before_credential_broadcast = spoil_errno_and_agree,
+	.after_credential_broadcast = spoil_errno,
 	.credentials_lost = spoil_errno,
-	.before_sandbox = ignore_sandbox,
+	.before_sandbox = ignore_armed,
+	.before_syscall_dispatch = ignore_armed,
+	.before_tsc_is_disabled = ignore,
 	.before_landlock = ignore,
 	.after_landlock = ignore_landlock,
 	.signal_claimed = ignore_signal,

@@ -2,6 +2,7 @@
  * microseconds (2000; 0: none) on the main thread, and the number of samples on stderr at the end.
  * With SAMPLER_SETS_BACK it sets a call of poll(2) back to be made again. With SAMPLER_FOLLOWED another
  * sampling signal pends at the end of each sample, and SIGALRM at the end of that one, where the program handles it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,10 +115,12 @@ static const struct interpose_hooks hooks = {
 	.exec_failed = ignore,
 	.before_namespace_change = ignore_namespace_change,
 	.after_namespace_change = ignore,
-	.before_credential_broadcast = ignore,
-	.is_root_beside_agent = ignore_broadcast,
+	.before_credential_broadcast = ignore_broadcast,
+	.after_credential_broadcast = ignore,
 	.credentials_lost = ignore,
-	.before_sandbox = ignore_sandbox,
+	.before_sandbox = ignore_armed,
+	.before_syscall_dispatch = ignore_armed,
+	.before_tsc_is_disabled = ignore,
 	.before_landlock = ignore,
 	.after_landlock = ignore_landlock,
 	.signal_claimed = signal_claimed,

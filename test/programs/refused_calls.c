@@ -23,6 +23,8 @@ int main(void)
 	CHECK(capset(&header, data) == -1 && errno == EINVAL);
 	header.version = 0; /* the kernel has put its own there */
 	CHECK(syscall(SYS_capset, &header, data) == -1 && errno == EINVAL);
+	/* Hooks are called before the next two. */
+	CHECK(!prctl(PR_SET_KEEPCAPS, 1UL, 0UL, 0UL, 0UL));
 	CHECK(setuid((uid_t)-1) == -1 && errno == EINVAL);
 	CHECK(seteuid((uid_t)-1) == -1 && errno == EINVAL);
 	CHECK(unshare(-1) == -1 && errno == EINVAL);

@@ -1,6 +1,8 @@
 /* Works, enters a seccomp sandbox by the way that its first argument names, where nothing is allowed
- * but to write, to end, and to return from a handler; works there, and ends as its second says. */
+ * but to write, to end, and to return from a handler; works there in inside(), and ends as its second says.
+ * "asks" enters no sandbox, but finds out whether there is seccomp. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -34,13 +36,24 @@ static void work(long ms)
 static void enter(const char *how)
 {
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	if (!strcmp(how, "prctl"))
+	if (!strcmp(how, "asks"))
+		CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) && errno == EFAULT &&
+		      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) && errno == EFAULT);
+	else if (!strcmp(how, "prctl"))
 		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
 	else if (!strcmp(how, "threads"))
 		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 			       &program));
 	else
 		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+}
+
+void inside(void);
+
+__attribute__((noinline)) void inside(void)
+{
+	work(300);
+	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
 }
 
 /* Its parent is not in the sandbox, and kills it. */
@@ -66,7 +79,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[2], "killed"))
 		return be_killed(argv[1]);
 	enter(argv[1]);
-	work(300);
+	inside();
 	if (write(STDOUT_FILENO, "worked\n", 7) == 7 && !strcmp(argv[2], "_exit"))
 		_exit(3);
 	return 4;

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "test/programs/check.h"
 #include "test/programs/profiled.h"
@@ -29,6 +31,47 @@ static int cut_count(char *text)
 		at = strchr(at + 1, ' ');
 	*at = '\0';
 	return count;
+}
+
+static void use_cpu(void)
+{
+	clock_t end = clock() + CLOCKS_PER_SEC / 10;
+
+	while (clock() < end)
+		;
+}
+
+/* The stream is an ordinary one of that file, with a descriptor. */
+static void use_stream(void)
+{
+	char text[TEXT_BYTES] = "", again[TEXT_BYTES] = "";
+	FILE *stream = fopen("/proc/self/stat", "r"), *other;
+	int fd = open("/proc/self/stat", O_RDONLY), copy;
+	struct stat is, shown;
+
+	CHECK(stream && fd >= 0 && fileno(stream) >= 0 && fileno(stream) < fd);
+	CHECK(!fstat(fd, &is) && !fstat(fileno(stream), &shown));
+	CHECK(is.st_dev == shown.st_dev && is.st_mode == shown.st_mode);
+	copy = dup(fileno(stream));
+	CHECK(copy >= 0 && pread(copy, text, sizeof(text) - 1, 0) > 0);
+	other = fdopen(copy, "r");
+	CHECK(other && !fclose(other));
+
+	CHECK(fscanf(stream, "%*d %s", text) == 1 && ftell(stream) > 0);
+	CHECK(!fseek(stream, 0, SEEK_SET) && ftell(stream) == 0);
+	CHECK(fread(text, 1, sizeof(text) - 1, stream) > 0 && feof(stream));
+	use_cpu();
+	CHECK(!fseek(stream, 0, SEEK_SET) && fgets(again, sizeof(again), stream));
+	CHECK(strcmp(text, again)); /* its times are those of now */
+	CHECK(cut_count(text) == cut_count(again) && !strcmp(text, again));
+	copy = fileno(stream);
+	stream = freopen("/dev/null", "r", stream);
+	CHECK(stream && fileno(stream) == copy && fgetc(stream) == EOF && !fclose(stream));
+
+	/* As a stream of C++ does. */
+	stream = fopen("/proc/self/stat", "re");
+	CHECK(stream && read(fileno(stream), text, sizeof(text)) > 0 && !fclose(stream));
+	CHECK(!close(fd));
 }
 
 static void tell(const char *when)
@@ -65,6 +108,7 @@ int main(void)
 	pid_t child;
 
 	wait_for_agent(30000);
+	use_stream();
 	tell("alone");
 	pthread_barrier_init(&barrier, NULL, 4);
 	for (int i = 0; i < 3; i++)

@@ -1,17 +1,20 @@
 /* Makes calls that move many bytes, which a signal ends with a part of them, SA_RESTART or not; and
- * sleeps that end at a signal. Prints "ok": with a profiler's signals about, each does all of its
+ * calls of terminals and sleeps that end at a signal. Prints "ok": with a profiler's signals about, each does all of its
  * work, as it does without. */
 #include <aio.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +25,7 @@
 #define PIECES 3
 
 static char data[BYTES];
-static int near, zero, from, to;
+static int near, zero, random_bytes, from, to;
 static off_t begin;
 
 static struct iovec pieces[PIECES] = { { data, 1 },
@@ -97,6 +100,101 @@ static ssize_t do_getrandom(void)
 	return getrandom(data, BYTES, 0);
 }
 
+static ssize_t do_pread(void)
+{
+	return pread(zero, data, BYTES, 1);
+}
+
+static ssize_t do_pread64(void)
+{
+	return pread64(zero, data, BYTES, 1);
+}
+
+static ssize_t do_preadv(void)
+{
+	return preadv(zero, pieces, PIECES, 1);
+}
+
+static ssize_t do_preadv2(void)
+{
+	return preadv2(zero, pieces, PIECES, -1, 0);
+}
+
+static ssize_t do_pwritev2(void)
+{
+	return pwritev2(near, pieces, PIECES, -1, 0);
+}
+
+static ssize_t do_pwrite(void)
+{
+	return pwrite(random_bytes, data, BYTES, 1);
+}
+
+static ssize_t do_raw_read(void)
+{
+	return syscall(SYS_read, zero, data, BYTES);
+}
+
+static ssize_t do_raw_preadv2(void)
+{
+	return syscall(SYS_preadv2, zero, pieces, PIECES, 0L, 0L, 0);
+}
+
+static ssize_t do_raw_write(void)
+{
+	return syscall(SYS_write, near, data, BYTES);
+}
+
+static ssize_t do_raw_sendfile(void)
+{
+	begin = 0;
+	return syscall(SYS_sendfile, near, from, &begin, (size_t)BYTES);
+}
+
+static ssize_t do_raw_getrandom(void)
+{
+	return syscall(SYS_getrandom, data, (size_t)BYTES, 0);
+}
+
+/* All messages count for all bytes. */
+#define MESSAGES (BYTES / 4096)
+
+static struct mmsghdr messages[MESSAGES];
+
+static ssize_t all_messages(int (*call)(int fd))
+{
+	static struct iovec parts[MESSAGES];
+	int done;
+
+	for (size_t i = 0; i < MESSAGES; i++) {
+		parts[i] = (struct iovec){ data + i * 4096, 4096 };
+		messages[i] =
+			(struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
+	}
+	done = call(near);
+	return done == MESSAGES ? (ssize_t)BYTES : done;
+}
+
+static int send_messages(int fd)
+{
+	return sendmmsg(fd, messages, MESSAGES, 0);
+}
+
+static int receive_messages(int fd)
+{
+	return recvmmsg(fd, messages, MESSAGES, 0, NULL);
+}
+
+static ssize_t do_sendmmsg(void)
+{
+	return all_messages(send_messages);
+}
+
+static ssize_t do_recvmmsg(void)
+{
+	return all_messages(receive_messages);
+}
+
 enum peer { NONE, READS, WRITES };
 
 static const struct {
@@ -104,13 +202,32 @@ static const struct {
 	ssize_t (*call)(void);
 	enum peer peer;
 } transfers[] = {
-	{ "write", do_write, READS },        { "writev", do_writev, READS },
-	{ "send", do_send, READS },          { "sendto", do_sendto, READS },
-	{ "sendmsg", do_sendmsg, READS },    { "recv", do_recv, WRITES },
-	{ "recvfrom", do_recvfrom, WRITES }, { "recvmsg", do_recvmsg, WRITES },
-	{ "sendfile", do_sendfile, READS },  { "copy_file_range", do_copy_file_range, NONE },
-	{ "read", do_read, NONE },           { "readv", do_readv, NONE },
+	{ "write", do_write, READS },
+	{ "writev", do_writev, READS },
+	{ "send", do_send, READS },
+	{ "sendto", do_sendto, READS },
+	{ "sendmsg", do_sendmsg, READS },
+	{ "recv", do_recv, WRITES },
+	{ "recvfrom", do_recvfrom, WRITES },
+	{ "recvmsg", do_recvmsg, WRITES },
+	{ "sendfile", do_sendfile, READS },
+	{ "copy_file_range", do_copy_file_range, NONE },
+	{ "read", do_read, NONE },
+	{ "readv", do_readv, NONE },
 	{ "getrandom", do_getrandom, NONE },
+	{ "pread", do_pread, NONE },
+	{ "pread64", do_pread64, NONE },
+	{ "preadv", do_preadv, NONE },
+	{ "preadv2", do_preadv2, NONE },
+	{ "pwritev2", do_pwritev2, READS },
+	{ "pwrite", do_pwrite, NONE },
+	{ "raw read", do_raw_read, NONE },
+	{ "raw preadv2", do_raw_preadv2, NONE },
+	{ "raw write", do_raw_write, READS },
+	{ "raw sendfile", do_raw_sendfile, READS },
+	{ "raw getrandom", do_raw_getrandom, NONE },
+	{ "sendmmsg", do_sendmmsg, READS },
+	{ "recvmmsg", do_recvmmsg, WRITES },
 };
 
 /* The other end of a socket, in no hurry. */
@@ -159,6 +276,90 @@ static void transfer(size_t i)
 	}
 	close(near);
 	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static uint64_t now_ns(void);
+
+static int do_tcdrain(int fd)
+{
+	return tcdrain(fd);
+}
+
+static int do_tcsendbreak(int fd)
+{
+	return tcsendbreak(fd, 0);
+}
+
+static int do_tcsetattr(int fd)
+{
+	struct termios settings;
+
+	CHECK(!tcgetattr(fd, &settings));
+	return tcsetattr(fd, TCSADRAIN, &settings);
+}
+
+static int do_ioctl(int fd)
+{
+	return ioctl(fd, TCSBRK, 1);
+}
+
+static int do_raw_ioctl(int fd)
+{
+	return (int)syscall(SYS_ioctl, fd, TCSBRK, 1L);
+}
+
+static int (*const terminal_calls[])(int) = {
+	do_tcdrain, do_tcsendbreak, do_tcsetattr, do_ioctl, do_raw_ioctl,
+};
+
+#define TERMINAL_NS  200000000
+#define TERMINAL_MIN 40
+
+/* A read that is to have so many bytes at least, which come one by one. */
+static void read_terminal(int master, int terminal)
+{
+	static const struct timespec moment = { .tv_nsec = 300000 };
+	struct termios settings;
+	char bytes[TERMINAL_MIN];
+	pid_t pid;
+
+	CHECK(!tcgetattr(terminal, &settings));
+	cfmakeraw(&settings);
+	settings.c_cc[VMIN] = TERMINAL_MIN;
+	settings.c_cc[VTIME] = 0;
+	CHECK(!tcsetattr(terminal, TCSANOW, &settings));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		for (int i = 0; i < TERMINAL_MIN; i++) {
+			nanosleep(&moment, NULL);
+			CHECK(write(master, "x", 1) == 1);
+		}
+		_exit(0);
+	}
+	CHECK(read(terminal, bytes, sizeof(bytes)) == TERMINAL_MIN);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static void use_terminal(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), terminal;
+	uint64_t end;
+
+	CHECK(master >= 0 && !grantpt(master) && !unlockpt(master));
+	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	CHECK(terminal >= 0);
+	for (size_t i = 0; i < sizeof(terminal_calls) / sizeof(*terminal_calls); i++) {
+		end = now_ns() + TERMINAL_NS;
+		while (now_ns() < end)
+			if (terminal_calls[i](terminal)) {
+				printf("terminal call %zu: errno %d\n", i, errno);
+				exit(1);
+			}
+	}
+	read_terminal(master, terminal);
+	close(terminal);
+	close(master);
 }
 
 static uint64_t now_ns(void)
@@ -272,11 +473,13 @@ int main(void)
 	uint64_t start;
 
 	zero = open("/dev/zero", O_RDONLY);
+	random_bytes = open("/dev/urandom", O_RDWR);
 	from = memfd_create("from", 0);
 	to = memfd_create("to", 0);
-	CHECK(zero >= 0 && from >= 0 && to >= 0 && !ftruncate(from, BYTES));
+	CHECK(zero >= 0 && random_bytes >= 0 && from >= 0 && to >= 0 && !ftruncate(from, BYTES));
 	for (size_t i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer(i);
+	use_terminal();
 	for (size_t i = 0; i < sizeof(sleeps) / sizeof(sleeps[0]); i++) {
 		start = now_ns();
 		sleeps[i]();

@@ -116,7 +116,7 @@ if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 		[ "$count" -ge 5 ] || fail "its own profile, $engine: $count samples"
 	done
 	run async-profiler CPU_INTERVAL=10ms "$own_profiler" "$ASPROF_TEST_LIB" late "$work/own.jfr"
-	grep -q "async-profiler was stopped by somebody else" "$work/err" || fail "stopped: $said $(cat "$work/err")"
+	grep -q "async-profiler was stopped by other code in this process" "$work/err" || fail "stopped: $said $(cat "$work/err")"
 	sampled "stopped" in_main 30 75
 	run builtin CPU_INTERVAL=10ms "$own_profiler" "$ASPROF_TEST_LIB" late "$work/own.jfr"
 	[ "$said $(cat "$work/err")" = "ok, ok " ] || fail "its own profiler, builtin: $said $(cat "$work/err")"

@@ -74,7 +74,7 @@ for file in "$work/pulled"/*; do
 	cmp "$file" "$work/objects/$(basename "$file")" || fail 'half a file'
 done
 reading pull s3://reports -o "$work/pulled" >"$work/words" || fail "$(cat "$work/words")"
-grep -q "; $((count - 19)) were there" "$work/words" || fail "$(cat "$work/words")"
+grep -q "; $((count - 19)) existed" "$work/words" || fail "$(cat "$work/words")"
 diff -r "$work/objects" "$work/pulled" || fail 'what was pulled is something else'
 cat "$work/words"
 

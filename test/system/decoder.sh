@@ -87,6 +87,12 @@ for command in summary top leaks lifetimes; do
 	same "$command --json" "$work/json1" "$work/json2"
 done
 
+# Threads whose names the engine did not read are counted.
+"$agent" summary test/fixtures/jfr/native.jfr | grep -qx 'Unnamed   5 of 7 threads: they ended before .*' ||
+	fail "summary does not say that threads have no names: $("$agent" summary test/fixtures/jfr/native.jfr)"
+"$agent" summary --json test/fixtures/jfr/native.jfr | grep -q '"threads_unnamed":5,' || fail 'summary --json: names'
+"$agent" summary test/fixtures/jfr/chunks.jfr | grep '^Unnamed' && fail 'summary: all of them have names'
+
 # What is cut off: the whole chunks are read, the rest is named with its place.
 head -c 300000 "$data/chunks.jfr" >"$work/cut.jfr"
 "$agent" summary "$work/cut.jfr" >"$work/out" 2>"$work/err"

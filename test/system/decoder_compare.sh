@@ -75,10 +75,10 @@ def column(top, name):
 
 
 for table, columns in ((load('by_host'), (('all', 'whole'), ('alpha', 'alpha'), ('beta', 'beta'),
-                                          ('(not told)', 'java'))),
+                                          ('(unknown)', 'java'))),
                        (load('by_version'), (('7', 'alpha'), ('8', 'beta'))),
                        (load('by_tag'), (('version=7,team=blue', 'alpha'), ('version=8', 'beta'),
-                                         ('(not told)', 'java')))):
+                                         ('(unknown)', 'java')))):
     assert len(table['columns']) == 4, table['columns']
     weights = [c['weight'] for c in table['columns']]
     assert weights == sorted(weights, reverse=True) and weights[0] == sum(weights[1:]), weights
@@ -88,8 +88,8 @@ for table, columns in ((load('by_host'), (('all', 'whole'), ('alpha', 'alpha'), 
         assert head['weight'] == alone['weight'] and head['samples'] == alone['samples'], head
         assert cells == functions(alone), name
 
-for table, columns in (('by_group', {'web_shop': 'web', 'cart': 'cart', '(not told)': 'java'}),
-                       ('by_machine', {'i-12': 'i12', 'i-34': 'cart', '(not told)': None})):
+for table, columns in (('by_group', {'web_shop': 'web', 'cart': 'cart', '(unknown)': 'java'}),
+                       ('by_machine', {'i-12': 'i12', 'i-34': 'cart', '(unknown)': None})):
     table = load(table)
     assert {c['name'] for c in table['columns']} == {'all'} | set(columns), table['columns']
     for name, alone in columns.items():
@@ -114,7 +114,7 @@ END
 
 # For people: the widest change first, and both shares.
 "$agent" top -n 1 "$work/b.zip" --base "$work/a.zip" >"$work/text" || fail "status $?"
-grep -Eq '^ +0.00% +72.90% +-72.90 .* burn_hot \[work\]$' "$work/text" || fail "$(cat "$work/text")"
+grep -Eq '^ +0.0% +73% +-73 .* burn_hot \[work\]$' "$work/text" || fail "$(cat "$work/text")"
 "$agent" top -n 1 --by host $all >"$work/text" || fail "status $?"
 grep -Eq '^ +all +.*beta +.*alpha' "$work/text" || fail "$(cat "$work/text")"
 awk 'length > 120' "$work/text" | grep . && fail 'too wide'

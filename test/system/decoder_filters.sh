@@ -53,16 +53,16 @@ refused() {
 	try "$1" "$2" "${3:-}"
 	[ $? = 2 ] || fail "$1 $2: not refused"
 	[ -s "$work/out" ] && fail "$1 $2: printed $(head -n 1 "$work/out")"
-	grep -q -e "$2 means nothing here" "$work/err" || fail "$1 $2: $(cat "$work/err")"
+	grep -q -e "$2 does not apply here" "$work/err" || fail "$1 $2: $(cat "$work/err")"
 }
 
 honoured=0
 echo "$table" >"$work/table"
 while IFS=: read -r command switches; do
 	# All choose among recordings.
-	taken "$command" --process nosuch 'no recording matches --process; these are of: .*4711 .*work'
-	taken "$command" --host nosuch 'no recording matches --host; these are of: .*host=box7'
-	taken "$command" --tag team=red 'no recording matches --tag; these are of: .*team=blue'
+	taken "$command" --process nosuch 'no recording matches --process; they are of: .*4711 .*work'
+	taken "$command" --host nosuch 'no recording matches --host; they are of: .*host=box7'
+	taken "$command" --tag team=red 'no recording matches --tag; they are of: .*team=blue'
 	for choice in --process=work --process=_4711 --host=box --tag=team=blue '--tag=^team='; do
 		try "$command" "$choice" ''
 		[ -s "$work/out" ] && ! grep -q 'nothing left' "$work/err" || fail "$command $choice"
@@ -104,12 +104,12 @@ says() {
 	"$agent" "$@" >"$work/out" 2>"$work/err" || fail "$*: status $?"
 	grep -q -e "^asprof-agent: $text" "$work/err" || fail "$*: $(cat "$work/err")"
 }
-says 'top: nothing of lock was recorded; there is: cpu (594), wall (154), alloc (944)$' top --lock "$zip"
+says 'top: no samples of locks were recorded; that needs .*lock=10ms.*; there is: cpu (594), wall (154), alloc (944)$' top --lock "$zip"
 says 'top: nothing left: no thread matches --thread; there are: .*tid=9499' top --thread nosuch "$zip"
-says 'top: nothing left: nothing was recorded in the time of --from and --to; there is 3.00 s, from 2026' \
+says 'top: nothing left: nothing was recorded between --from and --to; there is 3.00 s, from 2026' \
 	top --from 99h "$zip"
 says 'leaks: nothing left: no sample passes --include' leaks --include nosuch "$zip"
-says 'longpolls: no poll was recorded' longpolls "$zip"
+says 'longpolls: no poll with a sample was recorded' longpolls "$zip"
 "$agent" top "$zip" "$data/native.jfr" 2>&1 >/dev/null | grep . && fail 'a word where there is a result'
 
 # What they leave is right: halves of the time and threads add up.

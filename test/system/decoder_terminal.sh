@@ -1,6 +1,6 @@
 #!/bin/sh
-# Progress is shown on a terminal, after a second, and nowhere else. Needs script (package
-# bsdutils), which makes a terminal.
+# Progress is shown on a terminal, after a second, and nowhere else. A flame graph is not written to a terminal. A mistyped
+# command gets a suggestion. Needs script (package bsdutils), which makes a terminal.
 . "$(dirname "$0")/agent.inc"
 have script
 
@@ -29,4 +29,14 @@ timeout 30 script -qec "$agent summary test/fixtures/jfr/native.jfr >/dev/null" 
 read_slowly 1.3 "$agent" summary "$work/pipe.jfr"
 grep -q 'MB read' "$work/out" && fail 'progress where there is no terminal'
 grep -q '^Span' "$work/out" || fail "no summary: $(cat "$work/out")"
-echo 'shown on a terminal only'
+
+timeout 30 script -qec "$agent flamegraph test/fixtures/jfr/native.jfr" /dev/null >"$work/out" 2>&1 </dev/null
+[ $? = 2 ] && grep -q 'is a terminal.*-o flame.html' "$work/out" && ! grep -q '<html' "$work/out" ||
+	fail "a flame graph on a terminal: $(head -c 300 "$work/out")"
+"$agent" flamegraph test/fixtures/jfr/native.jfr | grep -q '<html' || fail 'no flame graph in a pipe'
+
+"$agent" tpo >"$work/out" 2>&1
+[ $? = 2 ] && [ "$(cat "$work/out")" = "asprof-agent: no command 'tpo'; did you mean \`top\`?" ] ||
+	fail "no suggestion: $(cat "$work/out")"
+"$agent" xyzzy 2>&1 | grep -q '^  top ' || fail 'no list of commands'
+echo 'ok'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every block of code in the guides (docs/) is run as it is written. A comment in the line before the
+# Every block of code in the guides (docs/, without the decisions) is run as it is written. A comment in the line before the
 # block says how, and a block without one fails:
 #
 #   <!-- run -->                by bash, in a folder that has a program ./service; must end with status 0
@@ -87,7 +87,7 @@ run_block() {
 
 mkdir "$work/tmp"
 blocks=0
-for guide in $(find docs -name '*.md' | sort); do
+for guide in $(find docs -name decisions -prune -o -name '*.md' -print | sort); do
 	name=${guide%.md}
 	mkdir -p "$work/parts/$name" "$work/$name"
 	split "$work/parts/$name" "$source/$guide"
@@ -105,12 +105,18 @@ for guide in $(find docs -name '*.md' | sort); do
 		grep -qx "$variable" <<<"$known" || [ "$variable" = ASPROF_AGENT_CPU_INTERVALL ] ||
 			fail "$guide names $variable, which there is not"
 	done
-	for page in $(grep -oE '\]\([^):#]+' "$guide" | cut -c3-); do
-		[ -e "$(dirname "$guide")/$page" ] || fail "$guide leads to $page, which there is not"
-	done
 	for command in $(grep -oE 'asprof-agent [a-z]+' "$guide" | sed 's/.* //' | sort -u); do
 		"$agent" "$command" --help >"$work/out" 2>&1 || fail "$guide: there is no asprof-agent $command"
 	done
+done
+for page in README.md CONTRIBUTING.md SECURITY.md $(find docs -name '*.md'); do
+	for link in $(grep -oE '\]\([^):#]+' "$page" | cut -c3-); do
+		[ -e "$(dirname "$page")/$link" ] || fail "$page leads to $link, which there is not"
+	done
+done
+for page in docs/internals/decisions/*.md; do
+	[ "${page##*/}" = README.md ] || grep -q "(${page##*/})" docs/internals/decisions/README.md ||
+		fail "$page is not in the index"
 done
 [ $blocks -gt 20 ] || fail "only $blocks blocks are found"
 echo "ok: $blocks blocks"

@@ -8,7 +8,7 @@ drops=$(program drops)
 "$drops" call >/dev/null || skip "no right to change the user here"
 chmod 0711 "$work"
 
-for how in library call kernel capabilities; do
+for how in library call threads kernel capabilities; do
 	[ "$("$drops" $how)" = 'ok, at once' ] || fail "$how: fails by itself"
 	for engine in $(engines); do
 		for try in 1 2 3 4 5; do

@@ -163,10 +163,11 @@ const char *asprof_error_str(const char *error)
 C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/hangs.so" "$work/hangs.c" || exit 1
 
-# hangs COMMAND WORDS: the agent gives it up, with WORDS, and the thread ends when it can.
+# hangs COMMAND WORDS: the agent gives it up, with WORDS, and the thread ends when it can. (Without a start delay the
+# constructor waits until the engine runs.)
 hangs() {
 	rm -rf "$work"/name.*
-	NAME=$work/name HANGS=$1 profiled "$work/out" async-profiler LIB="$work/hangs.so" \
+	NAME=$work/name HANGS=$1 profiled "$work/out" async-profiler LIB="$work/hangs.so" START_DELAY=1ms \
 		PROCESS=ends EXIT_TIMEOUT=100ms "$work/ends" hanging "$work/name" 2>"$work/said" ||
 		fail "hangs at $1: status $?, $(cat "$work/said")"
 	grep -q "$2" "$work/said" || fail "hangs at $1: $(cat "$work/said")"

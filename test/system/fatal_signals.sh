@@ -12,8 +12,8 @@ run() {
 } 2>/dev/null
 
 for signal in 15 2 1 10 13 9; do
-	for how in raise kill thread reset ignore fork vfork; do
-		[ $signal$how = 9reset ] && continue
+	for how in raise kill thread reset ignore fork vfork again-{raise,kill,tgkill,pthread_kill,sigqueue,sysv,default}; do
+		case $signal$how in 9reset | 9again-*) continue ;; esac
 		[ $signal$how = 9ignore ] && continue
 		run "$dies" $how $signal
 		mv "$work/out" "$work/bare"

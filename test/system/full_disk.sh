@@ -75,7 +75,7 @@ for engine in $(engines); do
 	rm "$work/disk/full"
 	tell flush
 	finish
-	logged 'running recording is not kept in .*SPOOL_DIR\|goes on in memory'
+	logged 'running recording is not stored in .*SPOOL_DIR\|continues in memory'
 	[ -z "$(find "$work/disk" -name '.*.running.*')" ] || fail "$engine: left: $(ls -A "$work/disk")"
 	[ "$(find "$work/out" -name '*.jfr' | wc -l)" -ge 5 ] ||
 		fail "$engine: $(ls "$work/out"); $(cat "$work/log")"

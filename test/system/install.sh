@@ -14,7 +14,7 @@ mkdir -p "$dir/usr/lib/theirs" "$dir/usr/bin" "$dir/usr/include" "$dir/usr/share
 	echo theirs >"$dir/usr/bin/theirs" || exit 1
 find "$dir/usr" | sort >"$dir/before"
 B=${B:-build} DESTDIR=$dir PREFIX=/usr scripts/install >/dev/null || fail "install: status $?"
-for file in lib/libasprof_preload.so bin/asprof-agent include/asprof_agent.h \
+for file in lib/libasprof_preload.so lib/asprof-agent/libasyncProfiler.so bin/asprof-agent include/asprof_agent.h \
 	bin/asprof-agent-launch bin/asprof-agent-entrypoint lib/pkgconfig/asprof-agent.pc \
 	share/man/man1/asprof-agent-launch.1 share/doc/asprof-agent/CHANGELOG.md \
 	share/man/man1/asprof-agent.1 share/man/man7/libasprof_preload.7 \
@@ -51,6 +51,18 @@ if command -v pkg-config >/dev/null; then
 		PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config --cflags asprof-agent) || fail "pkg-config"
 	[ "${flags% }" = "-I$dir/usr/include" ] || fail "pkg-config says '$flags'"
 fi
+
+# Links between the installed guides work.
+(
+	cd "$dir/usr/share/doc/asprof-agent" || exit 1
+	[ -e docs/flamegraph.png ] || fail "no guides"
+	pages=$(find . -name '*.md')
+	for page in $pages; do
+		for link in $(grep -oE '\]\([^):#]+' "$page" | cut -c3-); do
+			[ -e "$(dirname "$page")/$link" ] || fail "$page leads to $link, which is not installed"
+		done
+	done
+) || exit 1
 
 # The command finds the library beside its bin; a program sees it mapped from there.
 "$dir/usr/bin/asprof-agent" run -o "$dir/out" -- cat /proc/self/maps >"$dir/maps" ||

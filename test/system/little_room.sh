@@ -20,4 +20,4 @@ for _ in 1 2 3; do
 done
 [ -n "${ASPROF_TEST_LIB:-}" ] || exit 0
 eaten auto auto LIB="$ASPROF_TEST_LIB"
-grep -q 'no room for .*the builtin engine is used instead' "$work/err" || fail "auto: it said: $(cat "$work/err")"
+grep -q 'leave too little memory for .*the builtin engine is used instead' "$work/err" || fail "auto: it said: $(cat "$work/err")"

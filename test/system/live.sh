@@ -140,6 +140,9 @@ until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "n
 [ "$(code "http://127.0.0.1:$port/status")" = 401 ] || fail "without the token"
 [ "$(code -H 'Authorization: Bearer s3crets' "http://127.0.0.1:$port/status")" = 401 ] || fail "a wrong token"
 [ "$(code -H 'Authorization: Bearer s3cret' "http://127.0.0.1:$port/status")" = 200 ] || fail "with the token"
+[ "$(code -H 'Authorization: Bearer s3cret' -X POST "http://127.0.0.1:$port/stop")" = 200 ] || fail "stopped with the token"
+[ "$(code -H 'Authorization: Bearer s3cret' -H 'Sec-Fetch-Site: cross-site' "http://127.0.0.1:$port/status")" = 403 ] ||
+	fail "for a page, with the token"
 kill "$pid"
 wait "$pid" 2>/dev/null
 held three LISTEN="127.0.0.1:$port" "$program"
@@ -147,6 +150,45 @@ until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "n
 [ "$(code "http://127.0.0.1:$port/status")" = 200 ] || fail "from this machine"
 [ "$(code -H 'Origin: http://evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "for a page"
 [ "$(code -H 'Host: evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "by another name"
+# raw HEADER...: the status of GET /status with these headers as they are, without curl's own idea of them.
+raw() {
+	python3 -c 'import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+s.sendall("\r\n".join(["GET /status HTTP/1.1"] + sys.argv[2:] + ["", ""]).encode())
+print(s.makefile("rb").readline().decode().split()[1])' "$port" "$@"
+}
+for site in cross-site same-site '' NONE 'none, cross-site'; do
+	[ "$(raw 'Host: 127.0.0.1' "Sec-Fetch-Site: $site")" = 403 ] || fail "for a page: Sec-Fetch-Site: $site"
+done
+for site in none same-origin; do
+	[ "$(raw 'Host: 127.0.0.1' "Sec-Fetch-Site: $site")" = 200 ] || fail "for the user: Sec-Fetch-Site: $site"
+done
+# Browsers do not send Sec-Fetch-Site to these addresses, which lead to loopback too.
+for host in 0.0.0.0 '[::]' '[::ffff:7f00:1]' 10.1.2.3 '[evil.example]' '127.0.0.1:80@evil.example' ':80'; do
+	[ "$(raw "Host: $host")" = 403 ] || fail "by another address: $host"
+done
+for host in 127.0.0.1:80 127.1.2.3 '[::1]' '[::1]:80' localhost LOCALHOST:80 ''; do
+	[ "$(raw "Host: $host")" = 200 ] || fail "on loopback: $host"
+done
+[ "$(raw 'Host: 127.0.0.1')" = 200 ] && [ "$(raw 'Host: evil.example')" = 403 ] &&
+	[ "$(raw 'Host: evil.example' 'Host: 127.0.0.1')" = 400 ] &&
+	[ "$(raw 'Host: 127.0.0.1' 'Host: evil.example')" = 400 ] || fail "two hosts"
+# Every answer says that no page may frame it or embed it.
+for path in / /none /status /stop; do
+	curl -s -D "$work/head" -o "$work/body" "http://127.0.0.1:$port$path"
+	for header in '^X-Frame-Options: DENY' "^Content-Security-Policy: default-src 'none';.* frame-ancestors 'none'" \
+		'^Cross-Origin-Resource-Policy: same-origin'; do
+		grep -q "$header" "$work/head" || fail "$path: no $header: $(cat "$work/head")"
+	done
+done
+# Without a token nothing is changed by TCP.
+for path in /stop /start /flush /options; do
+	[ "$(curl -s -o "$work/body" -w '%{http_code}' -d LOG=debug "http://127.0.0.1:$port$path")" = 403 ] ||
+		fail "POST $path without a token"
+	grep -q ASPROF_AGENT_LISTEN_TOKEN "$work/body" || fail "$path: not said how: $(cat "$work/body")"
+done
+curl -s -o "$work/body" "http://127.0.0.1:$port/status"
+[ "$(status running)" = true ] && [ "$(status settings log)" = warn ] || fail "changed: $(cat "$work/body")"
 
 # ---- where it is by itself: in a directory of this user's own, gone with the process, swept after a crash ----
 runtime=$work/run

@@ -27,7 +27,7 @@ listens() {
 	until_true "$agent" status "$1" || fail "$1 has no endpoint: $("$agent" status "$1" 2>&1)"
 }
 
-held one NATIVE_MEM=16k CPU_INTERVAL=1ms "$program" 32
+held one NATIVE_MEM=4k CPU_INTERVAL=1ms "$program" 32
 one=$pid
 listens "$one"
 until_true grep -q ready "$work/one.out" || fail "the program does not run"
@@ -49,11 +49,11 @@ if command -v go >/dev/null; then
 		grep -q ' hold$' "$work/pprof" || fail "go tool pprof: $(cat "$work/pprof")"
 fi
 told stop "$one"
-refused 'stopped already' stop "$one"
+refused 'already stopped' stop "$one"
 refused 'is stopped' heap "$one"
 told ps | grep -q "^ *$one live  *stopped " || fail "ps: $(cat "$work/told")"
 told start "$one"
-refused 'runs already' start "$one"
+refused 'already runs' start "$one"
 refused '10 parsecs is not accepted' set "$one" CPU_INTERVAL='10 parsecs'
 refused 'there is no option NONE' set "$one" NONE=1
 refused 'cannot be set while' set "$one" S3_BUCKET=b
@@ -64,7 +64,7 @@ told flush "$one"
 
 refused 'there is no process' status 4194303
 refused 'is not profiled' status $$
-refused 'not the number' status sh
+refused 'not a process ID' status sh
 "$agent" set "$one" CPU_INTERVAL >/dev/null 2>&1
 [ $? = 2 ] || fail "no usage"
 

@@ -94,6 +94,6 @@ ASPROF_AGENT_NATIVE_MEM=0 preloaded "$work/fixed" 2>"$work/err" && [ ! -s "$work
 own=$(program mem_own) || exit 1
 out=$(ASPROF_AGENT_NATIVE_MEM=0 preloaded "$own" 2>"$work/err") || fail "status $?: $(cat "$work/err")"
 [ "$out" = "own 1" ] || fail "own malloc: $out"
-grep -q "native memory: .*/mem_own has a malloc of its own" "$work/err" ||
+grep -q "native memory: .*/mem_own has its own malloc" "$work/err" ||
 	fail "own malloc is not recognised: $(cat "$work/err")"
 [ $found -gt 0 ] || skip "no program to try"

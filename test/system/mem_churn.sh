@@ -51,7 +51,7 @@ fi
 # Its runtime is in the program, whose malloc comes first.
 if sanitized clang address; then
 	churns "clang, address" 4k "$work/sanitized"
-	says "clang, address" "native memory: .* has a malloc of its own"
+	says "clang, address" "native memory: .* has its own malloc"
 fi
 # From this one the agent stays away.
 if sanitized "${CC:-cc}" thread; then

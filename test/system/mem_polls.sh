@@ -16,3 +16,8 @@ ASPROF_AGENT_CPU_INTERVAL=off ASPROF_AGENT_WALL_INTERVAL=1m preloaded "$polls" |
 [ "$(count profiler.UserEvent)" = 0 ] || fail "memory moves it: $(cat "$work/summary")"
 ASPROF_AGENT_CPU_INTERVAL=1ms preloaded "$polls" compute || fail "status $?"
 [ "$(count profiler.UserEvent)" -gt 0 ] || fail "cpu does not move it: $(cat "$work/summary")"
+
+# Decoders of polls, as that of async-profiler's agent for Rust, reject a recording that names another clock than the
+# timestamp counter. A chunk of native memory names none.
+grep -aq tsc "$work"/out/*.jfr || fail "the clock is not named"
+! grep -aq monotonic "$work"/out/*.jfr || fail "another clock is named"

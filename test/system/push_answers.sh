@@ -59,7 +59,7 @@ jobs="$jobs $!"
 	push spool SPOOL_DIR="$work/spool" PROFILING_GROUP=first
 	[ -n "$(find "$work/spool" -type f)" ] || fail 'the spool is empty'
 	until [ -s "$work/served" ]; do sleep 0.1; done
-	push spool SPOOL_DIR="$work/spool" PROFILING_GROUP=second
+	SECONDS_RUN=4 push spool SPOOL_DIR="$work/spool" PROFILING_GROUP=second
 ) &
 jobs="$jobs $!"
 
@@ -143,6 +143,6 @@ END
 said never 'the report is given up' 4
 [ "$(wc -l <"$work/never")" -gt 0 ] || fail 'never: nothing came behind what was given up'
 said part 'no delivery to otlp: taken in part: 1 profiles rejected: one was odd' 1
-said wrong 'answers 401: who are you; is what the headers should prove it right?' 2
+said wrong 'answers 401: who are you; check the credentials in the headers' 2
 ! grep -q secret "$work/wrong.log" || fail 'a header is in the log'
 [ ! -s "$work/header.log" ] || fail "header: $(cat "$work/header.log")"

@@ -76,15 +76,11 @@ for engine in $(engines); do
 	exec 9>"$work/stdin"
 	until_true test -s "$work/used"
 	until_true has_chunks
-	# async-profiler's part of it comes with the chunk of that second, and ours twenty times a second.
-	if [ "$engine" = async-profiler ]; then
-		for _ in 1 2; do
-			size=$(stat -c %s "$(chunks)")
-			until_true has_grown
-		done
-	else
-		sleep 0.5
-	fi
+	# (The size grows at the end of a chunk, of which there is one a second.)
+	for _ in 1 2; do
+		size=$(stat -c %s "$(chunks)")
+		until_true has_grown
+	done
 	exec 9>&-
 	wait $!
 	status=$?

@@ -1,21 +1,23 @@
 #!/bin/bash
-# What README shows works as it stands there: its commands, with a program of ours as the service, the
-# settings that it gives to services and containers, and the variables that it names. A block of code that is
-# not run has a comment in the line before it that says why: <!-- not run: REASON -->.
+# What README shows works as it is written: its commands, with the program below as the service, the settings that
+# it gives to services and containers, and the variables that it names. A block of code that is not run has a
+# comment in the line before it with the reason: <!-- not run: REASON -->. Some blocks of the guides are run here too,
+# with servers that do not exist.
 set -u
 . "$(dirname "$0")/agent.inc"
-source=$PWD readme=$PWD/README.md
+have python3
+source=$PWD page=$PWD/README.md
 
-# The text of the first block of LANGUAGE that has WORDS in it; its number is noted in $work/had.
+# The text of the first block of LANGUAGE in $page that has WORDS in it; its number is noted in $work/had.PAGE.
 block() {
-	awk -v language="$1" -v words="$2" -v had="$work/had" '
+	awk -v language="$1" -v words="$2" -v had="$work/had.${page##*/}" '
 		/^```/ && inside {
 			if (mine && index(text, words)) { printf "%s", text; print number >>had; exit }
 			inside = 0; next
 		}
 		/^```/ { inside = 1; number++; mine = $0 == "```" language; text = ""; next }
-		inside { text = text $0 "\n" }' "$readme" >"$work/block"
-	[ -s "$work/block" ] || fail "README has no block of $1 with: $2"
+		inside { text = text $0 "\n" }' "$page" >"$work/block"
+	[ -s "$work/block" ] || fail "$page has no block of $1 with: $2"
 	cat "$work/block"
 }
 
@@ -35,9 +37,9 @@ END
 ${CC:-cc} -o "$work/here/service" "$work/service.c" || exit 1
 cd "$work/here" || exit 1
 
-# shown WHAT LANGUAGE WORDS: run the block; `…` stands for the library's name.
+# shown WHAT LANGUAGE WORDS: run the block.
 shown() {
-	block "$2" "$3" | sed "s|LD_PRELOAD=… |LD_PRELOAD=$work/lib/libasprof_preload.so |" >"$work/commands"
+	block "$2" "$3" >"$work/commands"
 	LD_LIBRARY_PATH=$work/lib ASPROF_AGENT_START_DELAY=0 TMPDIR=$work/tmp \
 		PATH=$B:$PATH bash "$work/commands" >"$work/out" 2>"$work/err"
 	status=$?
@@ -47,7 +49,10 @@ shown() {
 
 mkdir "$work/tmp"
 shown "once" sh 'asprof-agent run'
-[ $status = 0 ] && grep -q ' main \[service\]' "$work/out" || fail "once: $(cat "$work/out" "$work/err")"
+[ $status = 0 ] && grep -q ' main \[service\]' "$work/out" && grep -q '<html' flame.html ||
+	fail "once: $(cat "$work/out" "$work/err")"
+shown "doctor" sh 'asprof-agent doctor'
+[ $status = 0 ] && grep -q 'found nothing that prevents' "$work/out" || fail "doctor: $(cat "$work/out" "$work/err")"
 
 export ASPROF_AGENT_LOCAL_DIR=$work/always
 shown "always" sh 'LD_PRELOAD=libasprof_preload.so ./service'
@@ -56,26 +61,31 @@ shown "always" sh 'LD_PRELOAD=libasprof_preload.so ./service'
 # (Where it uploads to is not there.)
 export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b AWS_REGION=r ASPROF_AGENT_EXIT_TIMEOUT=20s
 export ASPROF_AGENT_S3_ENDPOINT=http://127.0.0.1:1 ASPROF_AGENT_METADATA=none
-sed "s|/var/spool/service|$work/spool|" "$readme" >"$work/README.md"
-readme=$work/README.md
+page=$work/s3.md
+sed "s|/var/spool/service|$work/spool|" "$source/docs/send/s3.md" >"$page"
 shown "uploads" sh 'ASPROF_AGENT_S3_BUCKET='
 [ $status = 7 ] && [ -n "$(find "$work/spool" -type f)" ] || fail "uploads: $status, $(cat "$work/err")"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION ASPROF_AGENT_EXIT_TIMEOUT \
 	ASPROF_AGENT_S3_ENDPOINT ASPROF_AGENT_METADATA ASPROF_AGENT_LOCAL_DIR
 
 # (Nor are these servers. Without them the files stay.)
-sed -i 's#//\(pyroscope:4040\|collector:4318\)#//127.0.0.1:1#' "$readme"
-TMPDIR=$work/tmp ASPROF_AGENT_EXIT_TIMEOUT=100ms shown "servers" sh 'ASPROF_AGENT_PYROSCOPE_URL='
-[ $status = 7 ] && [ "$(grep -c '127.0.0.1:1' "$work/commands")" = 2 ] || fail "servers: $status, $(cat "$work/err")"
+page=$work/fleet.md
+sed 's#//\(pyroscope:4040\|collector:4318\)#//127.0.0.1:1#' "$source/docs/send/fleet.md" >"$page"
+for server in PYROSCOPE_URL OTLP_ENDPOINT; do
+	TMPDIR=$work/tmp ASPROF_AGENT_EXIT_TIMEOUT=100ms shown "servers" sh "ASPROF_AGENT_$server="
+	[ $status = 7 ] && grep -q '127.0.0.1:1' "$work/commands" || fail "$server: $status, $(cat "$work/err")"
+done
 
-# The engine that is brought; the line before it brings it.
+# async-profiler, without the line that downloads it.
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
-	sed -i "s|\$PWD/build/async-profiler/lib/libasyncProfiler.so|$ASPROF_TEST_LIB|; /^scripts\/setup/d" \
-		"$readme"
+	page=$work/java.md
+	sed "s|\$PWD/build/async-profiler/lib/libasyncProfiler.so|$ASPROF_TEST_LIB|; /^scripts\/setup/d" \
+		"$source/docs/languages/java.md" >"$page"
 	ASPROF_AGENT_LOCAL_DIR=$work/engine shown "engine" sh 'ASPROF_AGENT_LIB='
 	[ $status = 7 ] && "$agent" summary "$work/engine" | grep -q '^Engine .* [0-9]*\.[0-9]' ||
 		fail "engine: $status, $(cat "$work/err")"
 fi
+page=$source/README.md
 
 # A service's unit and a container: nothing but their environment, and no other program than the service.
 # Each takes its words apart itself.
@@ -102,8 +112,7 @@ for kind in unit example image; do
 		fail "$kind: ${settings[*]}: $(cat "$work/err")"
 done
 
-# The everyday questions, asked of such a service: each function of it that stands in README's answer stands in
-# this one.
+# The four questions, asked of such programs: each function of theirs that is in README's answer is in this one.
 cat >"$work/everyday.c" <<'END'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -116,11 +125,11 @@ static volatile unsigned long sum;
 static char *volatile session;
 __attribute__((noinline)) static void parse(void)
 {
-	for (int i = 0; i < 5000000; i++) sum += i;
+	for (int i = 0; i < 20000000; i++) sum += i;
 }
 __attribute__((noinline)) static void render(void)
 {
-	for (int i = 0; i < 5000000; i++) sum ^= i;
+	for (int i = 0; i < 20000000; i++) sum ^= i;
 }
 __attribute__((noinline)) static void write_log(void)
 {
@@ -143,7 +152,7 @@ static void *worker(void *unused)
 		write_log();
 		open_session();
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	} while (!t.tv_sec && t.tv_nsec < 300000000);
+	} while (!t.tv_sec && t.tv_nsec < 600000000);
 	return unused;
 }
 int main(void)
@@ -154,12 +163,25 @@ int main(void)
 }
 END
 mkdir "$work/asked"
+cat >"$work/asked/app.py" <<'END'
+import asyncio, time
+
+async def blocking_call():
+    time.sleep(0.1)
+
+async def main():
+    await asyncio.sleep(0.3)
+    await blocking_call()
+
+asyncio.run(main())
+END
 ${CC:-cc} -g -O1 -fno-builtin -pthread -o "$work/asked/service" "$work/everyday.c" || exit 1
 polls=$(cd "$source" && program sleepy_polls)
 cd "$work/asked" || exit 1
-ASPROF_AGENT_START_DELAY=0 "$agent" run -o profiles --cpu 5ms --wall 10ms --mem 1k -- ./service 2>"$work/err" &&
-	ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc ASPROF_AGENT_START_DELAY=0 \
-		"$agent" run -o polls --cpu off --wall 5ms -- "$polls" 2>>"$work/err" ||
+export ASPROF_AGENT_START_DELAY=0
+"$agent" run -o profiles --cpu 5ms --wall 10ms --mem 1k -- ./service 2>"$work/err" &&
+	ASPROF_AGENT_STALLS=10ms "$agent" run -o stalls -- /usr/bin/python3 app.py 2>>"$work/err" &&
+	ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc "$agent" run -o polls --cpu off --wall 5ms -- "$polls" 2>>"$work/err" ||
 	fail "a service: $(cat "$work/err")"
 mv polls/*.jfr tokio.jfr
 # asked COMMAND PATTERN...: what stands behind "$ " there, and lines of that form are in both answers.
@@ -167,7 +189,7 @@ asked() {
 	block '' "\$ asprof-agent $1" >"$work/shown"
 	PATH=$B:$PATH bash -e <<<"$(sed -n 's/^\$ //p' "$work/shown")" >"$work/out" 2>"$work/err" ||
 		fail "$1: status $?, $(cat "$work/err")"
-	for name in $(grep -owE 'parse|render|worker|write_log|open_session' "$work/shown" | sort -u); do
+	for name in $(grep -owE 'parse|render|worker|write_log|open_session|blocking_call' "$work/shown" | sort -u); do
 		grep -qw "$name" "$work/out" || fail "$1: no $name in $(cat "$work/out" "$work/err")"
 	done
 	shift
@@ -176,18 +198,20 @@ asked() {
 			fail "no '$pattern' in both of: $(cat "$work/shown" "$work/out")"
 	done
 }
-asked 'top' '^cpu: [0-9]+ samples, [0-9.]+ m?s, in [0-9.]+ m?s, [12] threads?$' '^ +self +% +total +%  function$' \
-	'^ +[0-9]+ +[0-9.]+% +[0-9]+ +[0-9.]+%  parse \[service\]$' '^\.\.\. and [0-9]+ more \(-n 0 shows all\)$'
+asked 'top' '^cpu: [0-9]+ samples, [0-9.]+ m?s, in [0-9.]+ m?s, [12] threads?$' '^ +self +% +95% CI +total +% +95% CI  function$' \
+	'^ +[0-9]+ +[0-9.]+% +[0-9]+-[0-9]+% +[0-9]+ +[0-9.]+% +[0-9]+-[0-9]+%  parse \[service\]$' '^\.\.\. and [0-9]+ more \(-n 0 shows all\)$'
 asked 'collapsed' ';worker;render [0-9]+$' ';worker;write_log;usleep;nanosleep;clock_nanosleep [0-9]+$'
 asked 'leaks' '^retained: [0-9.]+ .iB in [0-9]+ allocations, [0-9]+ stacks? \(' \
 	'^ +[0-9.]+ .iB +[0-9.]+%  [0-9]+ allocations, oldest [0-9.]+ m?s' '^      open_session \[service\]$'
+asked 'longpolls' '^ +polls +sum +longest ' '^ +blocking_call$'
+page=$source/docs/languages/tokio.md
 asked 'longpolls' '^\[[0-9]+\.[0-9]{6}\] thread [0-9]+ - poll of [0-9]+us$' '^ -   1: libc\.so\.6\.'
 
 # Each block was one of these, or says why it was not.
-awk -v had="$work/had" -v engine="${ASPROF_TEST_LIB:-}" '
+awk -v had="$work/had.README.md" '
 	BEGIN { while ((getline number <had) > 0) ran[number] = 1 }
 	/^```/ && inside {
-		if (!(count in ran) && before !~ /^<!-- not run: .+ -->$/ && !(!engine && index(text, "setup async-profiler")))
+		if (!(count in ran) && before !~ /^<!-- not run: .+ -->$/)
 			print "README.md:" line ": nothing runs this block, nor says why not"
 		inside = 0; before = ""; next
 	}
@@ -200,7 +224,7 @@ awk -v had="$work/had" -v engine="${ASPROF_TEST_LIB:-}" '
 
 # Each variable is one of the agent's.
 known=$("$agent" options | sed -n 's/^\(ASPROF_AGENT_[A-Z0-9_]*\).*/\1/p')
-for name in $(grep -o 'ASPROF_AGENT_[A-Z][A-Z0-9_]*' "$readme" | sort -u); do
+for name in $(grep -o 'ASPROF_AGENT_[A-Z][A-Z0-9_]*' "$source/README.md" | sort -u); do
 	grep -qx "$name" <<<"$known" || fail "README names $name, which there is not"
 done
 echo ok

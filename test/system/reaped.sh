@@ -1,4 +1,6 @@
 #!/bin/bash
+# Runs alone: a test that looks into /proc makes a parent spin.
+#
 # A parent that waits for a profiled child takes its entries out of /proc, and spins there while a thread does the
 # same with entries of its own: none of ours, which are nice and would let it spin for long, has any; nor have those
 # of the program that we look at.

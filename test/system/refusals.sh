@@ -41,6 +41,9 @@ with_library() {
 refused "wrong value" "ASPROF_AGENT_CPU_INTERVAL=10 parsecs" "CPU_INTERVAL=10 parsecs"
 refused "log file" "cannot open ASPROF_AGENT_LOG_FILE=/proc/none: .*; stderr is used instead" \
 	LOG_FILE=/proc/none
+: >"$work/file" && ln -s "$work/file" "$work/link"
+refused "log file that is a link" "cannot open ASPROF_AGENT_LOG_FILE=$work/link: it must be a regular file .*; stderr is used instead" \
+	LOG_FILE="$work/link"
 refused "relative library" "ASPROF_AGENT_LIB" LIB=here/lib.so
 
 # Permissions do not hold root back, so root runs the rest as somebody else.
@@ -56,7 +59,7 @@ with_library "library without the symbols" "it has no asprof_[a-z]*" "$work/part
 refused "not a library, but another engine" "cannot load .*; the builtin engine is used instead" \
 	PROCESS=sh ENGINE=auto LIB="$work/text.so"
 
-(ulimit -v 100000 && with_library "little room" "there is no room for $work/fake.so .*" \
+(ulimit -v 100000 && with_library "little room" "the process.s limits (ulimit -v, ulimit -d) leave too little memory for $work/fake.so.*" \
 	"$work/fake.so") || exit 1
 
 export FAKE_ENGINE

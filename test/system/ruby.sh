@@ -122,7 +122,7 @@ try_brief() {
 for tried in ${RUBIES:-/usr/bin/ruby}; do
 	have "$tried"
 	case $("$tried" -e 'print RUBY_ENGINE, RUBY_VERSION') in
-	ruby2.7.* | ruby3.[0-4].*) ;;
+	ruby3.[1-4].*) ;;
 	*) skip "$("$tried" --version) is not known" ;;
 	esac
 	again try

@@ -87,7 +87,7 @@ says() {
 	TMPDIR=$dir "$build/asprof-agent" run "$@" >"$dir/out.txt" 2>"$dir/err"
 	expect "$words: status" "$status" $?
 	grep -q -e "^asprof-agent: run: $words" "$dir/err" || fail "wanted '$words', got: $(cat "$dir/err")"
-	expect "$words: one line" 1 "$(wc -l <"$dir/err")"
+	expect "$words: one line" 1 "$(grep -v 'run: continue with' "$dir/err" | grep -c '^asprof-agent: run: ')"
 }
 echo '#include <unistd.h>
 int main(int n, char **v) { return usleep(n > 1 ? 0 : 300000) || v[0] == 0; }' >"$dir/waits.c"
@@ -100,10 +100,14 @@ compile() {
 export ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_ENGINE=builtin
 compile waits
 says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
+# Then the heaviest functions, and how to go on.
+grep -q ' usleep \| clock_nanosleep ' "$dir/err" || fail "no heaviest functions: $(cat "$dir/err")"
+grep -qx "asprof-agent: run: continue with .asprof-agent top $dir/profiles. or .asprof-agent flamegraph -o flame.html $dir/profiles." \
+	"$dir/err" || fail "nothing to continue with: $(cat "$dir/err")"
 says "[12] profiles* in $dir/profiles2\(; [^;]*\)*\$" 7 --wall 10ms -o "$dir/profiles2" -- sh -c "$dir/waits; exit 7"
 ASPROF_AGENT_START_DELAY=1h says 'no profile of sleep: it ended within ASPROF_AGENT_START_DELAY, 60.0 min$' 0 \
 	-o "$dir/none" -- sleep 0
-ASPROF_AGENT_PROCESS='!sleep' says 'no profile of sleep: ASPROF_AGENT_PROCESS leaves it out$' 0 -- sleep 0
+ASPROF_AGENT_PROCESS='!sleep' says 'no profile of sleep: ASPROF_AGENT_PROCESS excludes it$' 0 -- sleep 0
 ASPROF_AGENT_ENABLED=off says 'no profile of sleep: ASPROF_AGENT_ENABLED is off$' 0 -- sleep 0
 echo 'int main(void) { return 3; }' >"$dir/static.c"
 if ${CC:-cc} -static -o "$dir/static" "$dir/static.c" 2>/dev/null; then
@@ -139,7 +143,7 @@ strip "$dir/go/java" && objcopy --remove-section .eh_frame --add-section .go.bui
 		--mem 64k --wall 10ms -o "$dir/notes" -- "$dir/go/java"
 ) || exit 1
 ASPROF_AGENT_CPU_INTERVAL=parsec "$build/asprof-agent" run -- "$dir/waits" once 2>"$dir/err"
-grep -q '^asprof-agent: run: no profile, as a setting is wrong: .*parsec' "$dir/err" || fail "a setting: $(cat "$dir/err")"
+grep -q '^asprof-agent: run: no profile, as a setting is invalid: .*parsec' "$dir/err" || fail "a setting: $(cat "$dir/err")"
 says "no profile of $dir/waits: .*its library is not found" 0 --engine async-profiler -- "$dir/waits" once
 ASPROF_AGENT_LOCAL_DIR=$dir/waits.c/x says "no profile of $dir/waits: .*waits.c/x: Not a directory" 0 -- "$dir/waits" once
 if [ "$(id -u)" -eq 0 ]; then

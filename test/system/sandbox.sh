@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program that locks itself into a seccomp sandbox is not killed there for what the agent does, and
-# what was sampled before is reported; nor is one that is started where few calls are allowed.
+# what was sampled before is reported; nor is one that is started where few calls are allowed. A program that only asks
+# whether there is seccomp stays profiled.
 . "$(dirname "$0")/agent.inc"
 
 sandbox=$(program sandbox)
@@ -18,7 +19,7 @@ ended() {
 	} 2>/dev/null
 }
 
-for way in "prctl exit" "seccomp _exit" "threads killed"; do
+for way in "prctl exit" "seccomp _exit" "threads killed" "asks exit"; do
 	read -r how end <<<"$way"
 	plain=$(ended "$sandbox" "$how" "$end")
 	for engine in $(engines); do
@@ -27,6 +28,13 @@ for way in "prctl exit" "seccomp _exit" "threads killed"; do
 			"$sandbox" "$how" "$end")
 		[ "$said" = "$plain" ] || fail "$way, $engine: $said"
 		[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$way, $engine: no report"
+		"$agent" collapsed --cpu "$work/reports" >"$work/stacks" || fail "$way, $engine: not readable"
+		inside=$(samples ';inside(;|$)' <"$work/stacks")
+		if [ "$how" = asks ]; then
+			[ "$inside" -ge 10 ] || fail "$way, $engine: $inside samples inside"
+		else
+			[ "$inside" -eq 0 ] || fail "$way, $engine: $inside samples inside"
+		fi
 	done
 done
 

@@ -14,7 +14,7 @@ for engine in $(engines); do
 		fail "$engine: status $? $(cat "$work/err")"
 	# (Others may have taken what was left.)
 	[ "$had" -ge 100 ] || fail "$engine: $had threads: $(cat "$work/err")"
-	"$agent" collapsed --wall "$work/out"/sleepers*.jfr >"$work/stacks" || fail "$engine: no report"
+	"$agent" collapsed --wall "$work/out"/sleepers*.jfr >"$work/stacks" || fail "$engine: no report: $(cat "$work/err")"
 	[ "$(samples ';doze(;|$)' <"$work/stacks")" -ge 100 ] || fail "$engine: $(cat "$work/stacks" "$work/err")"
 	[ "$had" -eq 10000 ] || echo "$engine: $had threads, as 10000 are not allowed here"
 done

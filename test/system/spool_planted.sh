@@ -58,7 +58,7 @@ rm -rf "$work/spool/0"
 ln -s "$work/etc" "$work/spool/0"
 rm -f "$work/log"
 service
-said 'no use of ASPROF_AGENT_SPOOL_DIR'
+said 'cannot use ASPROF_AGENT_SPOOL_DIR'
 rm "$work/spool/0"
 mkdir "$work/spool/0" && chown $other "$work/spool/0"
 plant "$work/spool/0" ../etc/x $other

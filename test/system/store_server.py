@@ -6,13 +6,15 @@ and lists them by ListObjectsV2 alone; it checks the signature, the payload's ha
 
 usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3]
                        [--redirect STATUS URL] [--late N] [--page N] [--deny list|get]
-                       [--broken N] [--hold NAME] FOLDER
+                       [--broken N] [--hold NAME] [--head STATUS] [--lost N] [--storm SEED]
+                       FOLDER
 
 With --redirect nothing is taken: each request is sent on to the same path behind URL. With --late the
 bucket is not there for the first N requests, and refuses as many after that. A list has N names a
 page (--page, 1000). With --deny it may not be listed, or read. With --broken every Nth answer to a GET
 is 503, and every Nth that is not breaks off in the middle. With --hold that object is not given out, for
-a minute.
+a minute. With --head each HEAD is answered STATUS. With --lost every Nth PUT is taken, and its connection closed without an
+answer. With --storm HEAD is refused with a random status, and half of the PUTs fail in one of STORM_PUTS.
 
 Prints "ready PORT". Objects become files in FOLDER; each PUT adds a line to FOLDER.log: the
 number of its connection, its status, and the object's name. Each GET adds one to FOLDER.gets: its
@@ -25,12 +27,18 @@ import hmac
 import http.server
 import itertools
 import os
+import random
 import ssl
 import tempfile
 import time
 import urllib.parse
 
 KEY, SECRET = 'tester', 'testing'
+
+STORM_HEADS = (403, 405, 501, 503)
+# Whether the object is stored; the status, 0 for a closed connection; the error code. A gateway sends no error code.
+STORM_PUTS = ((False, 503, 'SlowDown'), (False, 503, ''), (False, 502, ''), (False, 0, ''),
+              (True, 500, 'InternalError'), (True, 503, ''), (True, 504, ''), (True, 0, ''))
 
 
 class Refused(Exception):
@@ -142,14 +150,37 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.server.late:
             self.answer(*self.server.late.pop(0))
             return
+        storm = self.server.storm
+        if storm and storm.random() < 0.5:
+            self.fail_put(body, *storm.choice(STORM_PUTS))
+            return
         try:
             self.put(body)
+            if self.server.lost and next(self.server.puts) % self.server.lost == 0:
+                self.server.note(f'{self.number} 0 {self.path.rpartition("/")[2]}')
+                self.close_connection = True
+                return
             self.answer(200)
         except Refused as refused:
             self.answer(412 if str(refused) == 'PreconditionFailed' else 403, str(refused))
 
+    def fail_put(self, body, is_stored, status, code):
+        try:
+            if is_stored:
+                self.put(body)
+        except Refused as refused:
+            status, code = 412 if str(refused) == 'PreconditionFailed' else 403, str(refused)
+        if status:
+            self.answer(status, code)
+        else:
+            self.server.note(f'{self.number} 0 {self.path.rpartition("/")[2]}')
+            self.close_connection = True
+
     def do_HEAD(self):
         if self.sent_on():
+            return
+        if self.server.head or self.server.storm:
+            self.answer(self.server.head or self.server.storm.choice(STORM_HEADS))
             return
         try:
             whole = self.object('HEAD', b'')
@@ -258,7 +289,11 @@ class Server(http.server.ThreadingHTTPServer):
         self.deny = options.deny
         self.broken = options.broken
         self.hold = options.hold
+        self.head = options.head
+        self.lost = options.lost
+        self.storm = random.Random(options.storm) if options.storm else None
         self.turns = itertools.count(1)
+        self.puts = itertools.count(1)
         os.makedirs(self.folder, exist_ok=True)
         self.log = open(self.folder + '.log', 'a', buffering=1)
         self.gets = open(self.folder + '.gets', 'a', buffering=1)
@@ -294,6 +329,9 @@ def main():
     parser.add_argument('--deny', choices=['list', 'get'])
     parser.add_argument('--broken', type=int, default=0)
     parser.add_argument('--hold')
+    parser.add_argument('--head', type=int)
+    parser.add_argument('--lost', type=int, default=0)
+    parser.add_argument('--storm', type=int)
     parser.add_argument('folder')
     server = Server(parser.parse_args())
     print('ready', server.server_port, flush=True)

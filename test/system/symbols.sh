@@ -31,7 +31,7 @@ head -c 40000000 /dev/zero >"$work/zeros"
 objcopy --add-section .debug_macro="$work/zeros" "$work/inlined.debug" "$work/huge/x" &&
 	objcopy --compress-debug-sections "$work/huge/x" || exit 1
 expect_stacks 'too large' with.symbols --symbols "$work/huge"
-grep -q 'inlined: .* 38 MiB unpacked, which is too much' "$work/said" ||
+grep -q 'inlined: .* 38 MiB decompressed, the limit is lower' "$work/said" ||
 	fail "too large: $(cat "$work/said")"
 # Of two files with the build-id the better one is taken.
 expect_stacks 'both' with.names --symbols "$work/bare" --symbols "$work/any"

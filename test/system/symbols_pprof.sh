@@ -49,8 +49,10 @@ expected=$(samples ";work::mix \\(inlined.cpp:$(line mixes)\\)_\\[i\\]\$" <"$wor
 
 # What pprof shows is what top shows. (Functions of one name in two libraries are one to it.)
 "$agent" top --cpu -n 0 --symbols "$work/inlined.debug" "$work/profiles" 2>/dev/null |
-	awk '/%  work::/ { $5 = $5; sub(/ \[[^]]*\]$/, ""); name = $0;
-		sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "", name); print name, $1, $3 }' |
+	awk '/% +work::/ { name = $0; sub(/^.*% +/, "", name); sub(/ \[[^]]*\]$/, "", name);
+		# (Intervals, where there are any, stand behind the percentages.)
+		for (i = 2; $i !~ /^[0-9]+$/; i++) {}
+		print name, $1, $i }' |
 	LC_ALL=C sort >"$work/ours"
 awk 'seen { name = $0; sub(/^ *[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +/, "", name);
 	sub(/ \(inline\)$/, "", name); print name, $1, $4 } / flat%/ { seen = 1 }' "$work/top" |

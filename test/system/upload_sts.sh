@@ -64,7 +64,7 @@ aws_secret_access_key = $secret
 END
 in_files=("${none[@]}" AWS_CONFIG_FILE="$work/config")
 all_arrive 'role' "${in_files[@]}" AWS_PROFILE=keys
-goes_wrong 'unknown role' 'STS does not give out the role' "${in_files[@]}" AWS_PROFILE=nowhere
+goes_wrong 'unknown role' 'STS refuses the role' "${in_files[@]}" AWS_PROFILE=nowhere
 session Action=AssumeRole RoleArn=arn:aws:iam:::role/keys RoleSessionName=short DurationSeconds=1
 sleep 2
 goes_wrong 'expired session' ' 403 ' "${settings[@]}"
@@ -84,7 +84,7 @@ as=("${settings[@]}")
 all_arrive 'web identity' "${web[@]}" AWS_ROLE_SESSION_NAME=reports
 
 refused() {
-	goes_wrong "$1" 'STS does not give out the role' "${web[@]}"
+	goes_wrong "$1" 'STS refuses the role' "${web[@]}"
 }
 identity others 600 "$work/issuer.key" >"$work/token"
 refused 'identity for somebody else'
@@ -105,7 +105,7 @@ arrived() {
 	list | grep -q .
 }
 refusal() {
-	grep -q 'STS does not give out the role' "$work/log"
+	grep -q 'STS refuses the role' "$work/log"
 }
 empty
 rm -rf "$work/local" "$work/log"

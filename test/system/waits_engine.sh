@@ -7,7 +7,7 @@ export TEST_RECORDING=$work/recording.jfr
 interposers interpose_engine
 
 # Those of the samples, and SIGTRAP, SIGSEGV.
-for test in waits 'waits followed 61 62' 'signals 61 5 11'; do
+for test in waits 'waits followed 60 61' 'signals 61 5 11'; do
 	set -- $test
 	name=$1
 	shift

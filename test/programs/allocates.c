@@ -1,0 +1,11 @@
+/* Allocates and frees as fast as it can, until it is ended. */
+#include <stdlib.h>
+
+int main(void)
+{
+	for (unsigned i = 0;; i++) {
+		void *volatile block = malloc(16 + i % 100);
+
+		free(block);
+	}
+}

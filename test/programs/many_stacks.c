@@ -1,0 +1,81 @@
+/* Has many different stacks of equal depth: each is a path through four functions, chosen at random.
+ *
+ * Usage: many_stacks MS DEPTH [STACKS]
+ *
+ * Uses MS milliseconds of CPU time, a quarter of one on each path; or, with STACKS, allocates once on each of so
+ * many paths, keeps it, and spreads that over MS milliseconds. Prints how many paths it took. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "test/programs/profiled.h"
+
+#define QUARTER_MS 0.25
+
+static uint32_t seed = 1;
+static int allocates;
+static void *volatile kept;
+
+static void walk(int depth);
+
+#define STEP(name)                                             \
+	__attribute__((noinline)) static void name(int depth)  \
+	{                                                      \
+		walk(depth - 1);                               \
+		__asm__ volatile(""); /* it is no tail call */ \
+	}
+
+STEP(north)
+STEP(east)
+STEP(south)
+STEP(west)
+
+__attribute__((noinline)) static void at_the_end(void)
+{
+	double end = thread_cpu_ms() + QUARTER_MS;
+
+	if (allocates) {
+		kept = malloc(64);
+		return;
+	}
+	while (thread_cpu_ms() < end)
+		;
+}
+
+__attribute__((noinline)) static void walk(int depth)
+{
+	static void (*const steps[])(int) = { north, east, south, west };
+
+	if (!depth) {
+		at_the_end();
+	} else {
+		seed = seed * 1664525u + 1013904223u;
+		steps[seed >> 30](depth);
+	}
+	__asm__ volatile("");
+}
+
+int main(int argc, char **argv)
+{
+	int ms = argc > 1 ? atoi(argv[1]) : 1000, depth = argc > 2 ? atoi(argv[2]) : 100;
+	struct timespec pause = { 0 };
+	double end;
+	int paths = 0;
+
+	need_agent();
+	allocates = argc > 3 ? atoi(argv[3]) : 0;
+	if (allocates) {
+		pause.tv_nsec = (long)(ms * 1e6 / (allocates / 64.0 + 1));
+		for (; paths < allocates; paths++) {
+			walk(depth);
+			if (paths % 64 == 63)
+				nanosleep(&pause, NULL);
+		}
+	} else {
+		for (end = thread_cpu_ms() + ms; thread_cpu_ms() < end; paths++)
+			walk(depth);
+	}
+	printf("%d\n", paths);
+	return 0;
+}

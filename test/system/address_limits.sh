@@ -1,0 +1,36 @@
+#!/bin/bash
+# The address space that is reserved for the agent does not count where the program limits its own (RLIMIT_AS), and is
+# not locked with the program's memory (mlockall, RLIMIT_MEMLOCK).
+. "$(dirname "$0")/agent.inc"
+for_everybody
+limits=$(program address_limits) || exit 1
+
+# as_without HOW: the program is told the same as without us.
+as_without() {
+	"$limits" "$1" >"$work/alone" || skip "$1: not here: $(cat "$work/alone")"
+	rm -rf "$work/reports" && mkdir -m 0777 "$work/reports"
+	profiled "$work/reports" builtin CPU_INTERVAL=5ms START_DELAY=200ms "$limits" "$1" >"$work/said" 2>"$work/err" ||
+		fail "$1: status $?: $(cat "$work/err")"
+	cmp -s "$work/alone" "$work/said" ||
+		fail "$1: $(cat "$work/said" "$work/err"), and without us: $(cat "$work/alone")"
+}
+
+# reported HOW: and there is a profile.
+reported() {
+	as_without "$1"
+	[ ! -s "$work/err" ] || fail "$1: it said: $(cat "$work/err")"
+	[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$1: no report"
+}
+
+reported all
+reported now
+reported space
+# What the agent would map then counts as the program's own: none of it is.
+as_without limited
+
+# async-profiler crashes without memory, so it is not loaded where a limit leaves too little.
+if [ -n "${ASPROF_TEST_LIB:-}" ]; then
+	profiled "$work/reports" async-profiler bash -c 'ulimit -d 20000; exec sleep 0.3' 2>"$work/err" ||
+		fail "little data: status $?: $(cat "$work/err")"
+	grep -q 'leave too little memory for .*ENGINE=builtin' "$work/err" || fail "little data: $(cat "$work/err")"
+fi

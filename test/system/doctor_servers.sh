@@ -1,0 +1,94 @@
+#!/bin/bash
+# `asprof-agent doctor` asks the Pyroscope and the OTLP server as the reporters would, with their headers; and of a
+# running process it says what that process's profiler says: a delivery that failed, a profiler that is stopped.
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+have python3
+export XDG_RUNTIME_DIR="$work" TMPDIR="$work" ASPROF_AGENT_LOCAL_DIR="$work/reports"
+mkdir "$work/reports"
+
+cat >"$work/server.py" <<'END'
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        first, rest = self.path.lstrip('/').split('/', 1)
+        kind = self.headers.get('Content-Type')
+        known = {'ingest': 'application/octet-stream', 'v1development/profiles': 'application/x-protobuf'}
+        status = {'good': 200, 'refuses': 401, 'forbids': 403, 'busy': 503, 'strict': 400, 'moved': 302}.get(first, 404)
+        if first == 'tenant':
+            status = 200 if self.headers.get('X-Scope-OrgID') == 'a b' else 401
+        if known.get(rest.split('?')[0]) != kind:
+            status = 404
+        self.send_response(status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+    def log_message(self, *args): pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+mkfifo "$work/port"
+python3 "$work/server.py" >"$work/port" &
+running="$running $!"
+read -r port <"$work/port"
+url=http://127.0.0.1:$port
+
+# finds STATUS PATTERN ARGUMENT...: a line of the doctor's matches, and its exit status is that; "": no finding.
+finds() {
+	"$agent" doctor "${@:3}" >"$work/out" 2>&1
+	status=$?
+	if [ -n "$2" ]; then
+		grep -qE "^$2" "$work/out"
+	else
+		! grep -E '^(stop|note)' "$work/out" | grep -qv '^note  seccomp: '
+	fi && [ $status = "$1" ] || fail "'$2', status $1: got $status: $(cat "$work/out")"
+}
+
+for server in 'pyroscope PYROSCOPE_URL PYROSCOPE_HEADERS' 'otlp OTLP_ENDPOINT OTLP_HEADERS'; do
+	read -r name address headers <<<"$server"
+	(
+		export "ASPROF_AGENT_$address=$url/good"
+		finds 0 ''
+		export "ASPROF_AGENT_$address=$url/strict/" # it was reached, and there was no profile in the message
+		finds 0 ''
+		export "ASPROF_AGENT_$address=$url/refuses"
+		finds 1 "stop  $name: $url/refuses answers 401"
+		grep -q "^      Correct ASPROF_AGENT_$headers" "$work/out" || fail "$(cat "$work/out")"
+		export "ASPROF_AGENT_$address=$url/forbids"
+		finds 1 "stop  $name: .* 403"
+		export "ASPROF_AGENT_$address=$url/elsewhere"
+		finds 1 "stop  $name: .* 404"
+		grep -q "^      Correct ASPROF_AGENT_$address" "$work/out" || fail "$(cat "$work/out")"
+		export "ASPROF_AGENT_$address=$url/moved"
+		finds 1 "stop  $name: .* 302"
+		export "ASPROF_AGENT_$address=$url/busy"
+		finds 0 "note  $name: .* 503"
+		export "ASPROF_AGENT_$address=$url/tenant"
+		finds 1 "stop  $name: .* 401"
+		value='a b'
+		[ $name = pyroscope ] || value=a%20b
+		export "ASPROF_AGENT_$headers=X-Scope-OrgID=$value"
+		finds 0 ''
+		export "ASPROF_AGENT_$address=http://127.0.0.1:1"
+		finds 1 "stop  $name: http://127.0.0.1:1 cannot be reached"
+	) || exit 1
+done
+
+# ---- what the process says ----
+program=$(program live)
+held one LOCAL_DIR="$work/reports" EXIT_TIMEOUT=1s PYROSCOPE_URL="$url/refuses" REPORTING_INTERVAL=1s CPU_INTERVAL=5ms "$program"
+one=$pid
+until_true sh -c "'$agent' status $one | grep -q 'pyroscope.last_error  *[A-Z]'" ||
+	fail "no failed delivery: $("$agent" status "$one" 2>&1)"
+finds 1 'stop  pyroscope: .* 401' "$one"
+finds 1 'stop  delivery: the last delivery to pyroscope failed: Permission denied' "$one"
+held two LOCAL_DIR="$work/reports" CPU_INTERVAL=5ms "$program"
+two=$pid
+until_true "$agent" status "$two" || fail "no endpoint: $("$agent" status "$two" 2>&1)"
+finds 0 '' "$two"
+"$agent" stop "$two" || fail "it is not stopped"
+finds 1 'stop  session: its profiler is stopped' "$two"
+"$agent" start "$two" || fail "it does not go on"
+finds 0 '' "$two"
+echo ok

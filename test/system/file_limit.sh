@@ -1,0 +1,22 @@
+#!/bin/bash
+# A recording that meets the program's limit for its files (RLIMIT_FSIZE) loses what is too large, says why once, and
+# goes on; the program gets no SIGXFSZ.
+. "$(dirname "$0")/agent.inc"
+
+file_limit=$(program file_limit)
+for engine in $(engines); do
+	rm -rf "$work/reports"
+	out=$(profiled "$work/reports" "$engine" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h \
+		timeout 60 "$file_limit" 2>"$work/err")
+	status=$?
+	[ "$status $out" = "0 ok" ] || fail "$engine: status $status, $out, $(cat "$work/err")"
+	[ "$(grep -c 'RLIMIT_FSIZE' "$work/err")" -le 2 ] || fail "$engine: $(cat "$work/err")"
+	grep -q 'RLIMIT_FSIZE.*the recording continues' "$work/err" ||
+		fail "$engine: does not say why: $(cat "$work/err")"
+	"$agent" summary "$work/reports" >"$work/out" 2>"$work/damage" && [ ! -s "$work/damage" ] ||
+		fail "$engine: a damaged recording: $(cat "$work/damage")"
+	# 0.75 s of CPU time at 1 ms come after the limit.
+	found=$("$agent" collapsed --cpu "$work/reports" | samples main)
+	[ "$found" -gt 100 ] || fail "$engine: $found samples: $(cat "$work/err")"
+done
+echo ok

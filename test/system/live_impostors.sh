@@ -1,0 +1,256 @@
+#!/bin/bash
+# A process that only pretends to be profiled: it is given no token that it has no right to, what is asked of it reaches no
+# other process, what it answers neither crashes the command nor moves the terminal, and one that does not answer holds
+# up no other.
+. "$(dirname "$0")/agent.inc"
+. "$(dirname "$0")/live.inc"
+have python3
+program=$(program live)
+token=a-token-that-nobody-may-have
+
+cat >"$work/impostor.py" <<'END'
+import ctypes, os, socket, sys, threading, time
+way, path, log = sys.argv[1:4]
+libc = ctypes.CDLL(None)
+EVIL = '\\u001b[31m\\u009b2J\\u202e\\n'
+STATUS = ('{"pid":1,"executable":"%s","running":true,"engine":"%s","since_ms":1e300,"a%s":"b%s","c_ms":9e99,'
+    '"d_ms":253402300800000,"e":1e308,"list":[{"name":"%s","f_ms":1e17},1,"g",[{"h":2}]],'
+    '"samples":{"taken":1e308,"lost":-1e308},"reports":{"last_ms":1e40}}' % ((EVIL,) * 5)).encode()
+STATUS += b'\n\x9b2J\xc2\x9b2J\n' if way == 'raw' else b''
+def head(body): return b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body
+def serve():
+    libc.prctl(15, b'asprof-live', 0, 0, 0)
+    unix = path.startswith('/')
+    s = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
+    s.bind(path if unix else ('127.0.0.1', int(path)))
+    s.listen(100)
+    if way == 'linked':
+        os.unlink(path); os.symlink(sys.argv[4], path)
+    if way == 'hard':
+        os.unlink(path); os.link(sys.argv[4], path)
+    print('ready', s.getsockname()[1] if not unix else '', flush=True)
+    kept = []
+    while True:
+        c, _ = s.accept()
+        kept.append(c)
+        if way == 'silent': continue
+        if way == 'drips':
+            def drip(c=c):
+                try:
+                    while True: c.send(b'H'); time.sleep(0.2)
+                except OSError: pass
+            threading.Thread(target=drip, daemon=True).start()
+            continue
+        request = c.recv(65536)
+        open(log, 'ab').write(request)
+        c.sendall(head(b'\x1b[2J\xc2\x9b2J\xe2\x80\xae\x07 main\n' if b'threads' in request else STATUS))
+        c.close()
+serve()
+END
+# impostor WAY PATH [OTHER]: leaves its number in $pid; what it is sent is in $work/asked.
+impostors=0
+impostor() {
+	impostors=$((impostors + 1))
+	python3 "$work/impostor.py" "$1" "$2" "$work/asked" "${@:3}" >"$work/impostor.$impostors" 2>&1 &
+	pid=$!
+	running="$running $pid"
+	until_true grep -q ready "$work/impostor.$impostors" || fail "$1: $(cat "$work/impostor.$impostors")"
+}
+over() {
+	kill "$1"
+	wait "$1" 2>/dev/null
+}
+
+held one LISTEN="unix:$work/one.sock" "$program"
+one=$pid
+until_true "$agent" status "$one" || fail "no endpoint: $("$agent" status "$one" 2>&1)"
+goes_on() {
+	"$agent" status "$one" | grep -q '^running  *yes$' || fail "$1: the order reached another process"
+}
+
+# ---- no other process is reached ----
+for way in linked hard; do
+	impostor $way "$work/$way.sock" "$work/one.sock"
+	for order in stop flush status; do
+		"$agent" $order "$pid" >"$work/said" 2>&1 && fail "$way: $order is done: $(cat "$work/said")"
+		grep -q "process $pid: another process answers" "$work/said" || fail "$way: $(cat "$work/said")"
+	done
+	goes_on $way
+	over "$pid"
+done
+
+# ---- a name with an end of line, which looks like a line of the kernel's list ----
+cat >"$work/forger.py" <<'END'
+import os, socket, sys
+inode = next(line.split()[6] for line in open('/proc/net/unix') if line.rstrip().endswith(sys.argv[1]))
+kept = []
+os.makedirs(sys.argv[3])
+os.chdir(sys.argv[3])
+for i in range(300): # the list is ordered by numbers of files
+    name = '%d\n0: 2 0 10000 1 1 %s %s' % (i, inode, sys.argv[2])
+    os.makedirs(os.path.dirname(name))
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(name)
+    s.listen()
+    kept.append(s)
+print('ready', flush=True)
+sys.stdin.read()
+END
+impostor silent "$work/forged.sock"
+forged=$pid
+mkfifo "$work/forge"
+for path in "$work/forged.sock" /nowhere; do
+	python3 "$work/forger.py" "$work/one.sock" "$path" "$work/names$path" <"$work/forge" >"$work/forger" 2>&1 &
+	pid=$!
+	running="$running $pid"
+	exec 7>"$work/forge"
+	until_true grep -q ready "$work/forger" || fail "$(cat "$work/forger")"
+	"$agent" flush "$one" >"$work/said" 2>&1 || fail "a name hides the socket: $(cat "$work/said")"
+	goes_on forged
+	exec 7>&-
+	wait "$pid"
+done
+over "$forged"
+
+# ---- a socket of a process that has ended, whose number the asked process has now ----
+cat >"$work/stale.py" <<'END'
+import ctypes, os, socket, sys, time
+work, program, preload = sys.argv[1:]
+last = '/proc/sys/kernel/ns_last_pid'
+def listener(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(path)
+    return s
+for attempt in range(50):
+    stale = listener('%s/stale.%d' % (work, attempt))
+    pid = os.fork()
+    if not pid:
+        stale.listen()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    try:
+        open(last, 'w').write(str(pid - 1))
+    except OSError:
+        print('skip', flush=True)
+        sys.exit()
+    victim = os.fork()
+    if not victim:
+        if os.getpid() != pid:
+            os._exit(0)
+        own = '%s/own.sock' % work
+        ctypes.CDLL(None).prctl(1, 15) # it ends with this process
+        os.execve(program, [program], dict(os.environ, LD_PRELOAD=preload, ASPROF_AGENT_LISTEN='unix:' + own,
+            ASPROF_AGENT_LOCAL_DIR=work + '/stale', ASPROF_AGENT_ENGINE='builtin', ASPROF_AGENT_START_DELAY='0'))
+    if victim == pid:
+        break
+    os.waitpid(victim, 0)
+else:
+    print('skip', flush=True)
+    sys.exit()
+while True:
+    lines = [line for line in open('/proc/net/unix') if line.rstrip().endswith('/own.sock')]
+    if lines:
+        break
+    time.sleep(0.1)
+os.mkdir(work + '/lines')
+os.chdir(work + '/lines')
+kept = []
+for i in range(300):
+    name = '%d\n0: 2 0 10000 1 1 %s %s/stale.%d' % (i, lines[0].split()[6], work, attempt)
+    os.makedirs(os.path.dirname(name))
+    kept.append(listener(name))
+    kept[-1].listen()
+print('ready', victim, flush=True)
+while True:
+    c, _ = stale.accept()
+    c.recv(65536)
+    c.sendall(b'HTTP/1.1 200 OK\r\n\r\n{"executable":"impostor"}')
+    c.close()
+END
+python3 "$work/stale.py" "$work" "$program" "$preload" >"$work/stale.out" 2>&1 &
+stale=$!
+running="$running $stale"
+until_true grep -qx 'ready [0-9]*\|skip' "$work/stale.out" || fail "$(cat "$work/stale.out")"
+if grep -q '^ready' "$work/stale.out"; then
+	pid=$(awk '{ print $2 }' "$work/stale.out")
+	"$agent" status "$pid" >"$work/said" 2>&1
+	kill "$pid"
+	grep -q '^executable  *live$' "$work/said" || grep -q "process $pid: another process answers" "$work/said" ||
+		fail "another process answers: $(cat "$work/said")"
+	over "$stale"
+fi
+
+# ---- no token ----
+: >"$work/asked"
+export ASPROF_AGENT_LISTEN_TOKEN=$token
+impostor answers "$work/fake.sock"
+"$agent" status "$pid" >"$work/said" 2>&1 || fail "status $?: $(cat "$work/said")"
+"$agent" ps >"$work/ps" 2>&1 || fail "ps: status $?: $(cat "$work/ps")"
+grep -q 'GET /status' "$work/asked" || fail "it was not asked"
+! grep -q $token "$work/asked" || fail "a Unix socket got the token: $(cat "$work/asked")"
+fake=$pid
+# At an address: who is asked by number, as what listens there is its own; not whoever is found.
+: >"$work/asked"
+impostor answers 0
+"$agent" ps >"$work/ps" 2>&1 || fail "ps: status $?: $(cat "$work/ps")"
+grep -q 'GET /status' "$work/asked" || fail "it was not asked"
+! grep -q $token "$work/asked" || fail "ps gives the token to whoever is there: $(cat "$work/asked")"
+"$agent" status "$pid" >"$work/said" 2>&1 || fail "status $?: $(cat "$work/said")"
+grep -q "Bearer $token" "$work/asked" || fail "no token for an address: $(cat "$work/asked")"
+over "$pid"
+# What listens at that address here is another process than in its network namespace.
+if unshare -n true 2>/dev/null && [ "$(id -u)" = 0 ]; then
+	impostor answers 0
+	port=$(awk '{ print $2 }' "$work/impostor.$impostors")
+	here=$pid
+	cat >"$work/apart.sh" <<'END'
+ip link set lo up 2>/dev/null
+exec python3 "$@"
+END
+	impostors=$((impostors + 1))
+	unshare -n sh "$work/apart.sh" "$work/impostor.py" answers "$port" "$work/asked.apart" >"$work/impostor.$impostors" 2>&1 &
+	apart=$!
+	running="$running $apart"
+	until_true grep -q ready "$work/impostor.$impostors" || fail "apart: $(cat "$work/impostor.$impostors")"
+	: >"$work/asked"
+	"$agent" status "$apart" >"$work/said" 2>&1 && fail "another network namespace: $(cat "$work/said")"
+	grep -q 'in another network namespace' "$work/said" || fail "$(cat "$work/said")"
+	[ ! -s "$work/asked" ] || fail "the token went to a stranger: $(cat "$work/asked")"
+	over "$apart"
+	over "$here"
+fi
+unset ASPROF_AGENT_LISTEN_TOKEN
+
+# ---- what it answers ----
+impostor raw "$work/raw.sock"
+"$agent" status "$fake" >"$work/status" 2>"$work/said" || fail "status $?: $(cat "$work/said")"
+"$agent" status "$fake" --json >"$work/json" 2>>"$work/said" || fail "status --json: $?: $(cat "$work/said")"
+"$agent" status "$pid" --json >"$work/raw" 2>>"$work/said" || fail "status --json: $?: $(cat "$work/said")"
+"$agent" threads "$fake" >"$work/threads" 2>>"$work/said" || fail "threads: $?: $(cat "$work/said")"
+"$agent" ps >"$work/ps" 2>>"$work/said" || fail "ps: $?: $(cat "$work/said")"
+grep -q '^d_ms  *2.53e+14$' "$work/status" && grep -q '^c_ms  *9e+99$' "$work/status" &&
+	grep -q '^pid  *1$' "$work/status" || fail "$(cat "$work/status")"
+[ "$(grep -c "^ *$fake " "$work/ps")" = 1 ] && [ "$(grep -cvE '^ *[0-9]+ |^ *PID ' "$work/ps")" = 0 ] ||
+	fail "ps: $(cat "$work/ps")"
+grep -q main "$work/threads" || fail "threads: $(cat "$work/threads")"
+python3 - "$work/status" "$work/json" "$work/raw" "$work/threads" "$work/ps" "$work/said" <<'END' || fail 'not clean'
+import sys
+turns = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+for name in sys.argv[1:]:
+    for line in open(name, 'rb').read().decode().split('\n'):
+        bad = [hex(ord(c)) for c in line if ord(c) < 32 and c != '\t' or 127 <= ord(c) < 160 or c in turns]
+        if bad:
+            sys.exit(f'{name}: {bad} in {line!r}')
+END
+over "$fake"
+over "$pid"
+
+# ---- who does not answer ----
+for i in 1 2 3 4 5; do
+	impostor silent "$work/silent.$i"
+	impostor drips "$work/drips.$i"
+done
+# One after another they would take 150 s and for ever.
+timeout 60 "$agent" ps >"$work/ps" 2>&1 || fail "ps: status $?: $(cat "$work/ps")"
+[ "$(grep -c 'no answer$' "$work/ps")" -ge 10 ] && grep -q "^ *$one live  *builtin " "$work/ps" || fail "ps: $(cat "$work/ps")"
+goes_on 'at the end'

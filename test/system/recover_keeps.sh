@@ -1,0 +1,54 @@
+#!/bin/bash
+# recover loses nothing: what it makes of a killed process's recording waits in the spool, where the next recover still
+# finds it, until -o has a profile written; and where that cannot be written, all stays.
+. "$(dirname "$0")/agent.inc"
+survives=$(program survives)
+spool=$work/spool
+mkdir "$spool"
+# kill_one NAME: a finished chunk of it is in the spool then, for a destination that no other process has.
+kill_one() {
+	profiled "$work/$1.out" builtin SPOOL_DIR="$spool" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h "$survives" "$work/$1.book" &
+	pid=$!
+	for _ in $(seq 1000); do
+		[ -n "$(find "$spool" -name '.survives*.running.chunks' -size +9000c)" ] && break
+		sleep 0.02
+	done
+	sleep 0.5
+	kill -9 "$(pgrep -P $pid -x survives || echo $pid)"
+	wait $pid 2>/dev/null
+}
+# left WHAT: how many files of that kind are in the spool.
+left() {
+	find "$spool" -name "$1" | wc -l
+}
+
+kill_one first
+"$agent" recover "$spool" >"$work/said" 2>"$work/err" || fail "recover: $(cat "$work/err")"
+grep -q 'samples of survives' "$work/said" && grep -q '1 report waits in the spool .* recover -o DIR' "$work/err" ||
+	fail "not said where it is: $(cat "$work/said" "$work/err")"
+[ "$(left '*.spool.jfr')" = 1 ] && [ "$(left '*.running.log')" = 0 ] || fail "the spool holds: $(ls -A "$spool")"
+for turn in '' --dry-run; do
+	"$agent" recover $turn "$spool" >"$work/said" 2>"$work/err" || fail "recover $turn: $(cat "$work/err")"
+	grep -q 'awaits its delivery: survives' "$work/said" && ! grep -q 'no killed process left' "$work/err" ||
+		fail "the next recover $turn: $(cat "$work/said" "$work/err")"
+done
+
+# One that is finished, and one that is not, and no room for either.
+kill_one second
+mkdir "$work/out"
+(
+	trap '' XFSZ
+	ulimit -f 1
+	"$agent" recover "$spool" -o "$work/out" >"$work/said" 2>"$work/err"
+) && fail "written without room: $(cat "$work/said")"
+[ "$(left '*.spool.jfr')" = 1 ] && [ "$(left '*.spool.json')" = 1 ] && [ "$(left '*.running.log')" = 1 ] &&
+	[ "$(left '*.running.chunks')" = 1 ] || fail "lost without room: $(ls -A "$spool") $(cat "$work/err")"
+[ -z "$(find "$work/out" -type f)" ] || fail "half of it was written: $(ls -A "$work/out")"
+
+"$agent" recover "$spool" -o "$work/out" >"$work/said" 2>"$work/err" || fail "recover -o: $(cat "$work/err")"
+[ "$(find "$work/out" -name 'survives_*.jfr' | wc -l)" = 2 ] || fail "profiles: $(ls -A "$work/out") $(cat "$work/said" "$work/err")"
+for profile in "$work/out"/*.jfr; do
+	[ "$("$agent" collapsed --cpu "$profile" | samples compute)" -gt 0 ] || fail "nothing is in $profile"
+done
+[ -z "$(find "$spool" -type f)" ] || fail "the spool holds still: $(ls -A "$spool")"
+"$agent" recover "$spool" 2>&1 | grep -q 'no killed process left' || fail "it finds more"

@@ -1,0 +1,37 @@
+#!/bin/bash
+# `leaks` and `top --live --retained` count each process in a directory with what it held at its end, by whichever
+# engine it was recorded: a forked child has the builtin one where its parent has async-profiler.
+. "$(dirname "$0")/agent.inc"
+
+forked=$(program forked) || exit 1
+block=65536
+
+# field FILE NAME: the first number of that name in JSON.
+field() {
+	sed "s/.*\"$2\":\([0-9.]*\).*/\1/;q" "$1"
+}
+
+for engine in $(engines); do
+	rm -rf "$work/out"
+	profiled "$work/out" "$engine" NATIVE_MEM=0 "$forked" memory >"$work/said" 2>"$work/err" ||
+		fail "$engine: $? $(cat "$work/err")"
+	"$agent" leaks -n 0 --json "$work/out" >"$work/leaks" || fail "$engine: no leaks"
+	"$agent" top --live --retained -n 0 --json "$work/out" >"$work/top" || fail "$engine: no top"
+	# 100 blocks of the parent, which is there until the child has ended, and 75 of the child.
+	[ "$(field "$work/leaks" processes)" = 2 ] || fail "$engine: $(cat "$work/leaks")"
+	for name in parent_keeps child_keeps; do
+		blocks=100
+		[ $name = parent_keeps ] || blocks=75
+		"$agent" collapsed --live --retained --total "$work/out" >"$work/stacks" || fail "$engine: stacks"
+		within 1 $((blocks * block)) "$(samples ";$name(;|$)" <"$work/stacks")" "$engine: top, $name"
+		"$agent" leaks --include $name --json "$work/out" >"$work/one" || fail "$engine: leaks"
+		within 1 $((blocks * block)) "$(sed 's/^{"bytes":\([0-9]*\).*/\1/' "$work/one")" \
+			"$engine: leaks, $name"
+	done
+	leaks=$(sed 's/^{"bytes":\([0-9]*\).*/\1/' "$work/leaks")
+	top=$(sed 's/.*"unit":"bytes","weight":\([0-9]*\).*/\1/' "$work/top")
+	[ "$leaks" = "$top" ] || fail "$engine: $leaks bytes by leaks, $top by top"
+	[ "$engine" = builtin ] && stated=2 || stated=1
+	[ "$(field "$work/leaks" processes_from_engine)" = $stated ] || fail "$engine: $(cat "$work/leaks")"
+done
+[ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
