@@ -28,7 +28,7 @@ def serve():
         os.unlink(path); os.symlink(sys.argv[4], path)
     if way == 'hard':
         os.unlink(path); os.link(sys.argv[4], path)
-    print('ready', s.getsockname()[1] if not unix else '', flush=True)
+    print('ready ' + ('' if unix else str(s.getsockname()[1])), flush=True)
     kept = []
     while True:
         c, _ = s.accept()
@@ -160,7 +160,7 @@ for i in range(300):
     os.makedirs(os.path.dirname(name))
     kept.append(listener(name))
     kept[-1].listen()
-print('ready', victim, flush=True)
+print(f'ready {victim}', flush=True)
 while True:
     c, _ = stale.accept()
     c.recv(65536)

@@ -459,7 +459,7 @@ def main():
     LOCK = threading.Lock()
     open(ARGS.out, 'a').close()
     server = http.server.ThreadingHTTPServer(('127.0.0.1', ARGS.port), Handler)
-    print('ready', server.server_address[1], flush=True)
+    print(f'ready {server.server_address[1]}', flush=True)
     server.serve_forever()
 
 

@@ -334,7 +334,7 @@ def main():
     parser.add_argument('--storm', type=int)
     parser.add_argument('folder')
     server = Server(parser.parse_args())
-    print('ready', server.server_port, flush=True)
+    print(f'ready {server.server_port}', flush=True)
     server.serve_forever()
 
 
