@@ -94,7 +94,9 @@ static bool mailbox_send(struct mailbox *mailbox, enum mailbox_request request, 
 	memcpy(mailbox->text, text, length + 1);
 	if (!mailbox_change_state(mailbox, MAILBOX_IDLE, MAILBOX_REQUESTED) ||
 	    !mailbox_wait_for_answer(mailbox))
-		return problem_set(problem, "it does not answer");
+		return problem_set(problem, atomic_load(&mailbox->state) == MAILBOX_STUCK
+						    ? mailbox->problem
+						    : "it does not answer");
 	memcpy(problem, mailbox->problem, MAILBOX_PROBLEM_MAX);
 	return true;
 }

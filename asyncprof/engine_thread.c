@@ -26,6 +26,7 @@
 #include "core/own_thread.h"
 #include "core/privileges.h"
 #include "core/shared.h"
+#include "core/system.h"
 
 /* In a Java process the thread loads classes. Java's compiled code keeps 80 KiB below itself free, so the stack is
  * as large as that of Java's threads. */
@@ -41,6 +42,7 @@ static struct mailbox mailbox;
 static struct engine_functions library;
 static bool is_loaded, has_own_table;
 
+static pid_t thread_id;
 static bool is_sampling; /* the library was started and not stopped */
 static bool has_started; /* by this thread or an earlier one */
 static bool has_hooks;   /* the library has hooks in functions that the program calls */
@@ -100,6 +102,34 @@ static int refuse_library_of_program(const char *name)
 	return -EBUSY;
 }
 
+/* Block the thread for good. It keeps following the program's privileges. */
+static _Noreturn void engine_thread_wait_forever(void)
+{
+	uint32_t changes;
+
+	for (;;) {
+		changes = atomic_load(&mailbox.changes);
+		privileges_follow(false);
+		futex_wait_until(&mailbox.changes, changes, privileges_due_ns());
+	}
+}
+
+/* async-profiler would use a null pointer. Its locks may be held, so it cannot be called again either. */
+static void on_out_of_memory(void)
+{
+	uint32_t requested = MAILBOX_REQUESTED;
+
+	if (system_thread() != thread_id)
+		return;
+	timer_calls_stop_all();
+	snprintf(mailbox.problem, sizeof(mailbox.problem),
+		 "no memory is left for async-profiler (ulimit -v, ulimit -d); "
+		 "ASPROF_AGENT_ENGINE=builtin needs less");
+	if (atomic_compare_exchange_strong(&mailbox.state, &requested, MAILBOX_STUCK))
+		wake_up(mailbox.client);
+	engine_thread_wait_forever();
+}
+
 static int load_library(const char *name)
 {
 	const void *inside;
@@ -107,6 +137,8 @@ static int load_library(const char *name)
 
 	if (err)
 		return err;
+	/* Not earlier: its constructors run with the dynamic linker's lock. */
+	memory_calls_on_out_of_memory(on_out_of_memory);
 	inside = (const void *)(uintptr_t)library.execute;
 	setup->on_loaded(inside);
 	library.init();
@@ -264,6 +296,7 @@ static void engine_thread_serve(void)
 
 static void *engine_thread_run(void *unused)
 {
+	thread_id = system_thread();
 	has_own_table = !program_is_java() && !own_fds_leave_for_engine();
 	engine_thread_serve();
 	fd_proxy_stop();
@@ -362,6 +395,7 @@ void engine_thread_reset_in_child(void)
 {
 	if (!setup)
 		return;
-	atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
+	if (atomic_load(&mailbox.state) != MAILBOX_STUCK)
+		atomic_store(&mailbox.state, MAILBOX_NO_THREAD);
 	replaced_calls_reset_in_child();
 }

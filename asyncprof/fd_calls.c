@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "asyncprof/fd_proxy.h"
+#include "asyncprof/memory_calls.h"
 #include "asyncprof/owner_process.h"
 #include "asyncprof/thread_names.h"
 #include "asyncprof/timer_calls.h"
@@ -256,8 +257,14 @@ static long do_mmap(const long a[])
 void *engine_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
 	const long a[] = { (long)address, (long)length, protection, flags, fd, offset };
+	long result;
 
-	return (void *)(fd < 0 ? do_mmap(a) : fd_proxy_call(do_mmap, a));
+	if (fd >= 0)
+		return (void *)fd_proxy_call(do_mmap, a);
+	result = do_mmap(a);
+	if (result == -1)
+		memory_calls_out_of_memory();
+	return (void *)result;
 }
 
 int engine_munmap(void *address, size_t length)

@@ -26,6 +26,8 @@ static struct memory_functions program;
 
 static atomic_bool interposes_program; /* async-profiler interposes the program's functions */
 
+static void (*out_of_memory)(void);
+
 void memory_calls_set_program(const struct memory_functions *functions)
 {
 	program = *functions;
@@ -41,22 +43,43 @@ static bool uses_program_heap(void)
 	return atomic_load_explicit(&interposes_program, memory_order_relaxed);
 }
 
+void memory_calls_on_out_of_memory(void (*call)(void))
+{
+	out_of_memory = call;
+}
+
+void memory_calls_out_of_memory(void)
+{
+	if (out_of_memory)
+		out_of_memory();
+}
+
+static void *allocated(void *block)
+{
+	if (!block)
+		memory_calls_out_of_memory();
+	return block;
+}
+
 void *engine_malloc(size_t bytes)
 {
-	return uses_program_heap() ? program.malloc(bytes) : block_allocate(bytes);
+	return allocated(uses_program_heap() ? program.malloc(bytes) : block_allocate(bytes));
 }
 
 void *engine_calloc(size_t count, size_t bytes)
 {
-	return uses_program_heap() ? program.calloc(count, bytes)
-				   : block_allocate_zeroed(count, bytes);
+	return allocated(uses_program_heap() ? program.calloc(count, bytes)
+					     : block_allocate_zeroed(count, bytes));
 }
 
 void *engine_realloc(void *block, size_t bytes)
 {
 	if (block_is_ours(block))
-		return block_resize(block, bytes);
-	return block || uses_program_heap() ? program.realloc(block, bytes) : block_allocate(bytes);
+		return allocated(block_resize(block, bytes));
+	if (!block && !uses_program_heap())
+		return engine_malloc(bytes);
+	block = program.realloc(block, bytes);
+	return bytes ? allocated(block) : block;
 }
 
 void engine_free(void *block)
@@ -69,12 +92,12 @@ void engine_free(void *block)
 
 char *engine_strndup(const char *text, size_t max)
 {
-	return block_copy_text(text, max);
+	return allocated(block_copy_text(text, max));
 }
 
 char *engine_strdup(const char *text)
 {
-	return block_copy_text(text, SIZE_MAX);
+	return allocated(block_copy_text(text, SIZE_MAX));
 }
 
 /* async-profiler zeroes its table of stacks before each recording. memset(3) makes the whole table resident, 1.5 MB

@@ -18,6 +18,10 @@ int memory_calls_install(const void *inside);
  * forward to the program's functions. */
 void memory_calls_use_program_heap(void);
 
+/* async-profiler does not check all its allocations: CALL runs before it is told that one has failed. */
+void memory_calls_on_out_of_memory(void (*call)(void));
+void memory_calls_out_of_memory(void);
+
 /* Set the program's functions, which the library was bound to. */
 void memory_calls_set_program(const struct memory_functions *functions);
 

@@ -190,6 +190,18 @@ void timer_calls_refuse_new(void)
 	while (atomic_load(&creating) && --tries);
 }
 
+void timer_calls_stop_all(void)
+{
+	struct entry *entry;
+
+	timer_calls_refuse_new();
+	for (uint32_t number = 1; number <= atomic_load(&thread_timers.used); number++) {
+		entry = entry_at(number);
+		if (atomic_exchange(&entry->tid, 0))
+			cpu_timer_stop(&entry->timer);
+	}
+}
+
 struct cpu_timer *timer_calls_find(uintptr_t value)
 {
 	struct entry *entry = entry_at(value);

@@ -20,6 +20,9 @@ long timer_calls_delete(long id);
  * (core/signal_share.h). */
 void timer_calls_refuse_new(void);
 
+/* Stop all timers, for good: async-profiler does not answer any more. */
+void timer_calls_stop_all(void);
+
 /* Return the calling thread's timer that sends VALUE, or NULL. Async-signal-safe. */
 struct cpu_timer *timer_calls_find(uintptr_t value);
 

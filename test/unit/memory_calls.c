@@ -115,6 +115,25 @@ START_TEST(in_part)
 }
 END_TEST
 
+static int times_out_of_memory;
+
+static void count_out_of_memory(void)
+{
+	times_out_of_memory++;
+}
+
+START_TEST(out_of_memory)
+{
+	memory_calls_on_out_of_memory(count_out_of_memory);
+	engine_free(engine_realloc(engine_malloc(10), 100));
+	ck_assert_int_eq(times_out_of_memory, 0);
+	ck_assert_ptr_null(engine_malloc(SIZE_MAX / 2));
+	ck_assert_ptr_null(engine_calloc(SIZE_MAX / 2, 4));
+	ck_assert_ptr_null(engine_realloc(engine_malloc(10), SIZE_MAX / 2));
+	ck_assert_int_eq(times_out_of_memory, 3);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("engine_memory");
@@ -126,6 +145,7 @@ int main(void)
 	tcase_add_test(all, of_a_file);
 	tcase_add_test(all, locked);
 	tcase_add_test(all, in_part);
+	tcase_add_test(all, out_of_memory);
 	suite_add_tcase(suite, all);
 	return suite_run_all(suite);
 }
