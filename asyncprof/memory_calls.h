@@ -18,7 +18,7 @@ int memory_calls_install(const void *inside);
  * forward to the program's functions. */
 void memory_calls_use_program_heap(void);
 
-/* async-profiler does not check all its allocations: CALL runs before it is told that one has failed. */
+/* async-profiler does not check all its allocations: CALL runs before a failed one returns to it. */
 void memory_calls_on_out_of_memory(void (*call)(void));
 void memory_calls_out_of_memory(void);
 

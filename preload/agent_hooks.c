@@ -260,12 +260,11 @@ static void on_signal_claimed(int signo)
 	}
 	if (!engine || !sample_is_handled(signo) || (builtin && signo != sampler_signal()))
 		return;
-	log_warn_later(
-		builtin ? "the program handles signal %d itself, which takes the samples; "
-			  "profiling is off in this process from now on"
-			: "the program handles signal %d itself, by which async-profiler takes "
-			  "samples; the builtin engine profiles this process from now on",
-		signo);
+	log_warn_later(builtin ? "the program uses signal %d itself, which takes the samples; "
+				 "profiling is off in this process from now on"
+			       : "the program uses signal %d itself, by which async-profiler takes "
+				 "samples; the builtin engine profiles this process from now on",
+		       signo);
 	sampler_give_up(signo);
 	agent_stop(builtin ? 0 : process_config()->exit_timeout_ns);
 	if (!builtin)

@@ -41,6 +41,7 @@
 #include "preload/interpose/allocator.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
+#include "preload/interpose/sent_signal.h"
 
 /* Identifies this library where it registers with the C library. (The compiler's object files, which define it, are
  * not linked in: their constructors only take time.) */
@@ -449,7 +450,7 @@ static int set_hooks(void)
 	/* Early: a thread that blocks the signal before cannot be sampled. */
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
-	sampler_install_by(sample_install, sample_remove);
+	sampler_install_by(sample_install, sample_remove, sent_signal_forward);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ static struct {
 	int timer;
 	void (*call)(void);
 } delayed_call;
+static sampler_forwarder *without_handler;
 static sampler_installer *installer;
 static sampler_remover *remover;
 
@@ -211,9 +212,9 @@ void sampler_thread_ended(void)
 static void sampler_forward(int signo, siginfo_t *info, void *uc)
 {
 	if (previous.handler == (void *)SIG_DFL || previous.handler == (void *)SIG_IGN)
-		return;
-	/* A handler without SA_SIGINFO reads only the first argument. */
-	((sampler_handler *)previous.handler)(signo, info, uc);
+		without_handler(signo, info, uc);
+	else /* A handler without SA_SIGINFO reads only the first argument. */
+		((sampler_handler *)previous.handler)(signo, info, uc);
 }
 
 static void take_sample(struct thread *thread, enum clock_kind kind, const ucontext_t *uc)
@@ -355,10 +356,12 @@ int sampler_choose(void)
 	return signo;
 }
 
-void sampler_install_by(sampler_installer *install, sampler_remover *remove)
+void sampler_install_by(sampler_installer *install, sampler_remover *remove,
+			sampler_forwarder *forward)
 {
 	installer = install;
 	remover = remove;
+	without_handler = forward;
 }
 
 int sampler_install(void)

@@ -17,8 +17,12 @@ typedef int sampler_installer(int signo, sampler_handler *handler, int flags);
  * of it in all threads. Returns 0 or -errno, also if the program has taken it meanwhile. */
 typedef int sampler_remover(int signo);
 
-/* Set the functions that install and remove the handler; before sampler_install(). */
-void sampler_install_by(sampler_installer *install, sampler_remover *remove);
+/* Handles a signal that is not the sampler's, if the program had no handler. */
+typedef void sampler_forwarder(int signo, const siginfo_t *info, void *context);
+
+/* Set these functions; before sampler_install(). */
+void sampler_install_by(sampler_installer *install, sampler_remover *remove,
+			sampler_forwarder *forward);
 
 /* The signal that sampler_install() would choose now: a real-time signal, counted from the top,
  * because programs count from the bottom. */

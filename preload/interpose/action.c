@@ -1,7 +1,6 @@
 /* Interposes the functions that set signal actions. Our handlers stay installed, and the program does not see them. */
 #include "core/agent/async_profiler.h"
 #include "preload/interpose/fatal.h"
-#include "preload/interpose/hooks.h"
 #include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
@@ -20,8 +19,6 @@ static void handler_changed(int signo, __sighandler_t handler)
  * for before. */
 static bool sampling_signal_keep(int signo, __sighandler_t handler, __sighandler_t *old)
 {
-	const struct interpose_hooks *hooks = hooks_get();
-
 	if (handler == SIG_DFL || handler == SIG_IGN) {
 		*old = __atomic_exchange_n(&sample_program_actions[signo], handler,
 					   __ATOMIC_RELAXED);
@@ -29,8 +26,6 @@ static bool sampling_signal_keep(int signo, __sighandler_t handler, __sighandler
 	}
 	*old = __atomic_exchange_n(&sample_program_actions[signo], SIG_DFL, __ATOMIC_RELAXED);
 	sample_release(signo);
-	if (hooks)
-		hooks->signal_claimed(signo);
 	return false;
 }
 

@@ -35,6 +35,12 @@ void fatal_raise_default(int signo)
 	kernel_call4(SYS_tgkill, system_process(), system_thread(), signo, 0);
 }
 
+void fatal_end_process(int signo)
+{
+	exit_notify(EXITING_BY_SIGNAL);
+	fatal_raise_default(signo);
+}
+
 /* For the first process of a container. The sender will soon use SIGKILL. */
 static void termination_requested_now(void)
 {
@@ -67,8 +73,7 @@ static void on_fatal(int signo, siginfo_t *info, void *context)
 	(void)context;
 	if (process_is_spared() || async_profiler_defer_signal(info))
 		return;
-	exit_notify(EXITING_BY_SIGNAL);
-	fatal_raise_default(signo);
+	fatal_end_process(signo);
 }
 
 static void fatal_install_handler(int signo, bool is_termination)

@@ -23,6 +23,9 @@ void fatal_note_handled(int signo);
 /* Set the default action of SIGNO and raise it. In its handler. Async-signal-safe. */
 void fatal_raise_default(int signo);
 
+/* End the process by SIGNO, whose default action this is, after the last report. In its handler. Async-signal-safe. */
+void fatal_end_process(int signo);
+
 /* The program has set SIG_DFL for SIGNO: install our handler again. Async-signal-safe. */
 void fatal_reinstall(int signo);
 

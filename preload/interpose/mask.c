@@ -46,6 +46,22 @@ static void set_flip(sigset_t *set, uint64_t signals)
 	memcpy(set, &word, sizeof(word));
 }
 
+/* Most programs that wait for sampling signals wait for all signals. One that names so few uses them. */
+#define FEW_SIGNALS 8
+
+static void claim_if_few(const sigset_t *set)
+{
+	uint64_t named = set_sampling_signals(set), all;
+
+	if (!named)
+		return;
+	memcpy(&all, set, sizeof(all));
+	if (__builtin_popcountll(all) > FEW_SIGNALS)
+		return;
+	for (; named; named &= named - 1)
+		sample_release(__builtin_ctzll(named) + 1);
+}
+
 const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 {
 	uint64_t signals = set_sampling_signals(set);
@@ -55,6 +71,13 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 	*copy = *set;
 	set_flip(copy, signals);
 	return copy;
+}
+
+/* Return SET without the sampling signals. */
+static const sigset_t *mask_claim_or_strip(const sigset_t *set, sigset_t *copy)
+{
+	claim_if_few(set);
+	return mask_strip(set, copy);
 }
 
 /* Return the sampling signals that the program has blocked, after a change HOW with the sampling signals in NAMED. */
@@ -119,7 +142,7 @@ static bool fd_is_small(int fd)
 EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 {
 	sigset_t copy;
-	int result = REAL(signalfd)(fd, mask_strip(set, &copy), flags);
+	int result = REAL(signalfd)(fd, mask_claim_or_strip(set, &copy), flags);
 
 	if (fd_is_small(result) && system_process() == 1) {
 		__atomic_fetch_or(&descriptors[result / 64], UINT64_C(1) << result % 64,
@@ -153,7 +176,7 @@ EXPORT int sigsuspend(const sigset_t *set)
 EXPORT int sigwait(const sigset_t *set, int *signo)
 {
 	sigset_t copy;
-	int err = REAL(sigwait)(mask_strip(set, &copy), signo);
+	int err = REAL(sigwait)(mask_claim_or_strip(set, &copy), signo);
 
 	if (!err)
 		fatal_note_handled(*signo);
@@ -165,7 +188,7 @@ EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 	sigset_t copy;
 	int signo;
 
-	set = mask_strip(set, &copy);
+	set = mask_claim_or_strip(set, &copy);
 	signo = RESTART_SAME(REAL(sigwaitinfo)(set, info));
 	fatal_note_handled(signo);
 	return signo;
@@ -178,7 +201,7 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	sigset_t copy;
 	int signo;
 
-	set = mask_strip(set, &copy);
+	set = mask_claim_or_strip(set, &copy);
 	signo = RESTART(REAL(sigtimedwait)(set, info, timeout),
 			REAL(sigtimedwait)(set, info, wait_left(start, timeout, &left)));
 	fatal_note_handled(signo);

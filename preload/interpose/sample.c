@@ -15,6 +15,7 @@
 #include "core/system.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
 #include "preload/interpose/stream.h"
@@ -259,8 +260,12 @@ void sample_reserve(int signo)
 
 void sample_release(int signo)
 {
+	const struct interpose_hooks *hooks = hooks_get();
+
 	restart_exclude_signal(signo);
 	__atomic_fetch_and(&sample_signals, ~(1ULL << (signo - 1)), __ATOMIC_RELAXED);
+	if (hooks)
+		hooks->signal_claimed(signo);
 }
 
 bool sample_is_handled(int signo)

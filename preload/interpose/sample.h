@@ -79,7 +79,7 @@ void sample_unwrap(int signo, struct sigaction *action);
 /* True for signals that an engine handles because its own handlers may cause them. */
 bool sample_is_fault(int signo);
 
-/* Give SIGNO to the program. */
+/* The program uses SIGNO itself: give it to the program, and stop the engine that samples by it. */
 void sample_release(int signo);
 
 /* True when an engine's handler was ever installed for SIGNO; otherwise it is reserved at most. */
