@@ -249,28 +249,36 @@ static void async_profiler_disable(void)
 	async_profiler_reset_in_child();
 }
 
-/* The child has one thread and no agent, and the engines' state is about the parent's threads. This only writes to
- * memory, and little: most children execute another program immediately. */
-static void state_reset_in_child(void)
+static void process_state_reset(void)
 {
 	is_child = true;
 	atomic_store(&suspended_for_call, 0);
-	region_after_fork();
-	exit_disarm();
-	sample_after_fork();
-	async_profiler_disable();
-	mem_fork_child();
-	unwind_map_after_fork();
-	mixed_stack_after_fork();
-	ring_after_fork();
-	threads_after_fork();
-	loop_iterations_after_fork();
-	signal_share_after_fork();
-	agent_forget();
-	image_reset_in_child();
-	api_reset_in_child();
-	agent_hooks_reset_in_child();
 }
+
+/* All state that is about the parent's threads and its agent, in the order of its reset: first the memory that the
+ * rest is in, then what handlers and interposers read, then the engines, at last the agent. Each reset only writes to
+ * memory, and little: most children execute another program immediately. */
+static void (*const child_resets[])(void) = {
+	process_state_reset,
+	region_after_fork,
+
+	exit_disarm,
+	sample_after_fork,
+
+	async_profiler_disable,
+	mem_fork_child,
+	unwind_map_after_fork,
+	mixed_stack_after_fork,
+	ring_after_fork,
+	threads_after_fork,
+	loop_iterations_after_fork,
+	signal_share_after_fork,
+
+	agent_forget,
+	image_reset_in_child,
+	api_reset_in_child,
+	agent_hooks_reset_in_child,
+};
 
 static void schedule_agent_in_child(void)
 {
@@ -296,7 +304,8 @@ void process_reset_in_child(void)
 	bool was_ended = atomic_load(&suspended_for_call) & (AGENT_WAS_ENDED | AGENT_RESUMES);
 	bool had_one = agent_exists() || was_ended, was_to_have_one = sampler_after_fork();
 
-	state_reset_in_child();
+	for (size_t i = 0; i < sizeof(child_resets) / sizeof(*child_resets); i++)
+		child_resets[i]();
 	if (!config.fork)
 		admitted = false;
 	else if (had_one || was_to_have_one)
