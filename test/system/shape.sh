@@ -30,10 +30,10 @@ for engine in $(engines); do
 		fail "$engine: $slept wall samples, $(grep sleeper "$work/cpu") s"
 
 	# Every stack begins where its thread does; async-profiler goes one beyond _start, and does not
-	# find its way out of the dynamic loader, where one sample of some hundred may fall.
+	# find its way out of the dynamic loader and exit(3), where one sample of some hundred may fall.
 	for kind in cpu wall; do
 		entry='^\[[^]]*\];(unknown;)?(_start|__clone3|clone3|clone|__clone);'
-		[ "$engine" = builtin ] || entry="$entry|^\\[[^]]*\\];_dl_runtime_resolve"
+		[ "$engine" = builtin ] || entry="$entry|^\\[[^]]*\\];(_dl_runtime_resolve|exit;)"
 		if grep -vE "$entry" "$work/$kind.txt"; then
 			fail "$engine: $kind stacks that do not reach the thread's entry"
 		fi
