@@ -126,8 +126,8 @@ static void delivery_fail(struct delivery *delivery, struct stored_report *held,
 	delivery->failed_at =
 		(struct store_mark){ .store = held->store, .id = held->id, .file = held->file };
 	delivery->failures++;
-	delivery->tried = true;
-	delivery->refused = !delivery_error_is_transient(delivery, err);
+	delivery->result =
+		delivery_error_is_transient(delivery, err) ? DELIVERY_FAILED : DELIVERY_REFUSED;
 	delivery->next_ns =
 		now + delivery_pause_ns(delivery->failures - 1, (uint32_t)random_below(UINT32_MAX));
 	if (deliveries->draining)
@@ -140,7 +140,7 @@ static void delivery_fail(struct delivery *delivery, struct stored_report *held,
 	}
 }
 
-void delivery_record_result(struct delivery *delivery, int err)
+static void delivery_record_result(struct delivery *delivery, int err)
 {
 	delivery->error = err;
 	delivery->maybe_twice = delivery->reporter->maybe_twice;
@@ -152,6 +152,26 @@ void delivery_record_result(struct delivery *delivery, int err)
 	delivery->delivered_ms = clock_realtime_ns() / 1000000;
 }
 
+void delivery_search(struct delivery *delivery)
+{
+	if (delivery->phase == DELIVERY_RESTS)
+		delivery->phase = DELIVERY_SEARCHES;
+}
+
+int delivery_deliver(struct delivery *delivery, const struct report *report)
+{
+	struct deliveries *deliveries = delivery->deliveries;
+	int err;
+
+	delivery->phase = DELIVERY_TRIES;
+	pthread_mutex_unlock(&deliveries->lock);
+	err = delivery->reporter->deliver(delivery->reporter, report);
+	pthread_mutex_lock(&deliveries->lock);
+	delivery->phase = DELIVERY_SEARCHES;
+	delivery_record_result(delivery, err);
+	return err;
+}
+
 static void delivery_try(struct delivery *delivery, struct stored_report *held)
 {
 	struct deliveries *deliveries = delivery->deliveries;
@@ -161,12 +181,7 @@ static void delivery_try(struct delivery *delivery, struct stored_report *held)
 		delivery_drop(deliveries, held, delivery->bit, &deliveries->losses.dropped_aged);
 		return;
 	}
-	delivery->busy = true;
-	pthread_mutex_unlock(&deliveries->lock);
-	err = delivery->reporter->deliver(delivery->reporter, &held->report);
-	pthread_mutex_lock(&deliveries->lock);
-	delivery->busy = false;
-	delivery_record_result(delivery, err);
+	err = delivery_deliver(delivery, &held->report);
 	if (err) {
 		delivery_fail(delivery, held, err);
 	} else {
@@ -216,7 +231,7 @@ void deliveries_wait(struct deliveries *deliveries, uint64_t when_ns)
 static void deliveries_search_again(struct deliveries *deliveries)
 {
 	for (size_t i = 0; i < deliveries->count; i++)
-		deliveries->each[i].found_nothing = false;
+		delivery_search(&deliveries->each[i]);
 	deliveries_notify(deliveries);
 }
 
@@ -284,9 +299,12 @@ static void *delivery_run(void *argument)
 	while (held && !deliveries->closing) {
 		uint64_t now = clock_monotonic_ns();
 
-		if (delivery->busy || now < delivery->next_ns) {
-			deliveries_wait(deliveries,
-					delivery->busy ? UINT64_MAX : delivery->next_ns);
+		if (delivery->phase == DELIVERY_TRIES) {
+			deliveries_wait(deliveries, UINT64_MAX);
+			continue;
+		}
+		if (now < delivery->next_ns) {
+			deliveries_wait(deliveries, delivery->next_ns);
 			continue;
 		}
 		if (privileges_follow(true))
@@ -297,8 +315,8 @@ static void *delivery_run(void *argument)
 			continue;
 		}
 		/* Notify once only: a woken thread searches again and would notify this one. */
-		if (!delivery->found_nothing) {
-			delivery->found_nothing = true;
+		if (delivery->phase != DELIVERY_RESTS) {
+			delivery->phase = DELIVERY_RESTS;
 			deliveries_notify(deliveries);
 		}
 		if (deliveries_recover(deliveries)) {
@@ -336,21 +354,25 @@ void delivery_start(struct delivery *delivery)
 		  strerror(-err));
 }
 
+/* True if a drain need not wait for DELIVERY: it has no report, or its report cannot arrive in time. */
+static bool delivery_is_drained(const struct delivery *delivery, bool is_any_trying)
+{
+	if (!delivery->running || (delivery->phase == DELIVERY_RESTS && !is_any_trying))
+		return true;
+	return delivery->result == DELIVERY_REFUSED ||
+	       (delivery->result == DELIVERY_FAILED &&
+		deliveries_are_persistent(delivery->deliveries));
+}
+
 bool deliveries_are_drained(const struct deliveries *deliveries)
 {
-	bool busy = false;
+	bool is_any_trying = false, are = true;
 
 	for (size_t i = 0; i < deliveries->count; i++)
-		busy = busy || deliveries->each[i].busy;
-	for (size_t i = 0; i < deliveries->count; i++) {
-		const struct delivery *delivery = &deliveries->each[i];
-
-		if (delivery->running && (busy || !delivery->found_nothing) &&
-		    !(delivery->tried &&
-		      (delivery->refused || deliveries_are_persistent(deliveries))))
-			return false;
-	}
-	return true;
+		is_any_trying |= deliveries->each[i].phase == DELIVERY_TRIES;
+	for (size_t i = 0; i < deliveries->count; i++)
+		are = are && delivery_is_drained(&deliveries->each[i], is_any_trying);
+	return are;
 }
 
 bool deliveries_have_threads(const struct deliveries *deliveries)

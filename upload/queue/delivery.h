@@ -12,6 +12,19 @@
 #include "core/agent/report.h"
 #include "upload/queue/store.h"
 
+enum delivery_phase {
+	DELIVERY_SEARCHES, /* a stored report may be for it; after a try, and after any change */
+	DELIVERY_TRIES,    /* a thread is in the reporter's deliver() */
+	DELIVERY_RESTS,    /* it has found no report */
+};
+
+/* The worst result of its tries since draining began. */
+enum delivery_result {
+	DELIVERY_NOT_FAILED,
+	DELIVERY_FAILED,
+	DELIVERY_REFUSED, /* permanently for now: a retry after a second or two does not help */
+};
+
 struct delivery {
 	struct deliveries *deliveries;
 	struct reporter *reporter;
@@ -20,14 +33,12 @@ struct delivery {
 	struct store_mark failed_at; /* the last failed report; later reports are tried first */
 	uint64_t next_ns;            /* earliest next try, monotonic clock */
 	bool running;                /* has a thread */
-	bool busy;                   /* a thread is in the reporter's deliver() */
-	bool found_nothing;          /* no report found since the last put or try of any delivery */
-	bool tried;                  /* failed since draining began */
-	uint64_t delivered, failed;  /* reports delivered, and tries that failed */
-	uint64_t maybe_twice;        /* the reporter's value after the last try */
-	uint64_t delivered_ms;       /* time of the last delivery, since 1970 */
-	int error;                   /* of the last try; 0: it succeeded */
-	bool refused; /* the error is permanent for now: a retry after a second or two does not help */
+	enum delivery_phase phase;
+	enum delivery_result result;
+	uint64_t delivered, failed; /* reports delivered, and tries that failed */
+	uint64_t maybe_twice;       /* the reporter's value after the last try */
+	uint64_t delivered_ms;      /* time of the last delivery, since 1970 */
+	int error;                  /* of the last try; 0: it succeeded */
 };
 
 struct deliveries {
@@ -57,8 +68,11 @@ void deliveries_add(struct deliveries *deliveries, struct reporter *reporter);
 
 /* The caller of the functions below holds the lock. */
 
-/* Record ERR, the result of a try. */
-void delivery_record_result(struct delivery *delivery, int err);
+/* A stored report may be for DELIVERY. */
+void delivery_search(struct delivery *delivery);
+
+/* Deliver REPORT now, without the lock. Nothing else is in the phase DELIVERY_TRIES. Returns the reporter's result. */
+int delivery_deliver(struct delivery *delivery, const struct report *report);
 
 /* Start the thread of DELIVERY if it has none. A failure is logged. */
 void delivery_start(struct delivery *delivery);

@@ -73,14 +73,8 @@ static unsigned int queue_deliver_now(struct queue *queue, const struct report *
 		struct delivery *delivery = &deliveries->each[i];
 		int err = -EAGAIN;
 
-		if (!delivery->reporter->cancel && !delivery->busy) {
-			delivery->busy = true;
-			pthread_mutex_unlock(&deliveries->lock);
-			err = delivery->reporter->deliver(delivery->reporter, report);
-			pthread_mutex_lock(&deliveries->lock);
-			delivery->busy = false;
-			delivery_record_result(delivery, err);
-		}
+		if (!delivery->reporter->cancel && delivery->phase != DELIVERY_TRIES)
+			err = delivery_deliver(delivery, report);
 		if (err)
 			pending |= delivery->bit;
 	}
@@ -142,7 +136,8 @@ static void queue_delay(const struct queue *queue, struct delivery *delivery,
 	uint64_t when_ns = clock_monotonic_ns() + queue->phase_ns;
 	bool whole = report->end_ms - report->start_ms >= report->interval_ms / 10 * 9;
 
-	if (!queue->phase_ns || delivery->failures || delivery->busy || queue->deliveries.draining)
+	if (!queue->phase_ns || delivery->failures || delivery->phase == DELIVERY_TRIES ||
+	    queue->deliveries.draining)
 		return;
 	if (!whole || report->final)
 		delivery->next_ns = 0;
@@ -170,7 +165,7 @@ static int queue_deliver(struct reporter *reporter, const struct report *report)
 	for (size_t i = 0; !err && i < deliveries->count; i++) {
 		if (!(pending & deliveries->each[i].bit))
 			continue;
-		deliveries->each[i].found_nothing = false;
+		delivery_search(&deliveries->each[i]);
 		queue_delay(queue, &deliveries->each[i], report);
 		delivery_start(&deliveries->each[i]);
 	}
@@ -190,7 +185,7 @@ static void queue_drain(struct reporter *reporter, uint64_t deadline_ns)
 	deliveries->draining = true;
 	for (size_t i = 0; i < deliveries->count; i++) {
 		deliveries->each[i].next_ns = 0;
-		deliveries->each[i].tried = false;
+		deliveries->each[i].result = DELIVERY_NOT_FAILED;
 	}
 	deliveries_notify(deliveries);
 	while (!deliveries_are_drained(deliveries) && clock_monotonic_ns() < deadline_ns)
@@ -267,7 +262,7 @@ static void queue_status(struct reporter *reporter, struct live_status *status)
 						 .delivered_ms = delivery->delivered_ms,
 						 .error = delivery->error,
 						 .waiting = delivery->running &&
-							    !delivery->found_nothing };
+							    delivery->phase != DELIVERY_RESTS };
 		snprintf(to->name, sizeof(to->name), "%s", delivery->reporter->name);
 	}
 	pthread_mutex_unlock(&deliveries->lock);
@@ -349,7 +344,7 @@ void queue_recover_by(struct reporter *reporter,
 	pthread_mutex_lock(&deliveries->lock);
 	deliveries->recover = recover;
 	for (size_t i = 0; i < deliveries->count; i++)
-		deliveries->each[i].found_nothing = false;
+		delivery_search(&deliveries->each[i]);
 	deliveries_notify(deliveries);
 	pthread_mutex_unlock(&deliveries->lock);
 }
