@@ -62,7 +62,7 @@ static void stalls_apply_setting(const struct session *session, uint64_t *applie
 	const struct stall_watch *stalls = session->with.stalls;
 	uint64_t wanted = session->config->stalls_ns;
 
-	if (!stalls || session->is_paused || wanted == *applied_ns)
+	if (!stalls || session->state == SESSION_PAUSED || wanted == *applied_ns)
 		return;
 	if (wanted == OPTION_OFF) {
 		stalls->close();
@@ -110,7 +110,7 @@ static int setting_serve(struct session *session)
 static int requests_serve(struct session *session, struct live *live)
 {
 	struct live_call *call = live_get_pending(live);
-	bool was_paused = session->is_paused;
+	bool was_paused = session->state == SESSION_PAUSED;
 	int err = setting_serve(session);
 
 	if (!err && call) {
@@ -118,13 +118,13 @@ static int requests_serve(struct session *session, struct live *live)
 			agent_publish_pause(session,
 					    true); /* as at the end: before the engine stops */
 		err = session_answer(session, call);
-		if (session->is_paused != was_paused || call->request == LIVE_STOP)
-			agent_publish_pause(session, session->is_paused);
+		if ((session->state == SESSION_PAUSED) != was_paused || call->request == LIVE_STOP)
+			agent_publish_pause(session, session->state == SESSION_PAUSED);
 		live_complete(live);
 	} else if (was_paused && !atomic_load(&shared->agent.is_paused)) {
 		if (session_resume(session))
 			log_error("%s; profiling stays off", failure());
-		agent_publish_pause(session, session->is_paused);
+		agent_publish_pause(session, session->state == SESSION_PAUSED);
 	}
 	return err;
 }

@@ -472,12 +472,13 @@ static int session_report_finished(struct session *s, bool final)
  * exit, and then finishes its last chunk. */
 static bool session_engine_has_ended(struct session *s)
 {
-	if (!source_is_served(&s->all))
-		s->has_ended = session_report_finished(s, true) > 0;
-	if (s->has_ended && session_can_restart(s))
+	if (source_is_served(&s->all) || session_report_finished(s, true) <= 0)
+		return false;
+	s->state = SESSION_ENDED;
+	if (session_can_restart(s))
 		log_warn("%s was stopped by other code in this process; profiling ends",
 			 s->all.engine->name);
-	return s->has_ended;
+	return true;
 }
 
 int session_restart(struct session *s)
@@ -510,10 +511,11 @@ static void session_start_within_limit(struct session *s)
 {
 	session_close_all(s);
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
-	s->has_ended = s->is_waiting_for_limit = session_start_all(s) != 0;
-	s->dropped_chunks += s->is_waiting_for_limit;
-	if (s->is_waiting_for_limit)
-		log_info("%s; the next attempt is at the next report", failure());
+	s->state = session_start_all(s) ? SESSION_WAITS : SESSION_RUNS;
+	if (s->state == SESSION_RUNS)
+		return;
+	s->dropped_chunks++;
+	log_info("%s; the next attempt is at the next report", failure());
 }
 
 /* Restart the engine with another recording, which has space under the program's file size limit. An engine that cannot
@@ -538,9 +540,9 @@ int session_report(struct session *s)
 	uint64_t dropped = s->dropped_chunks;
 	int err;
 
-	if (s->is_waiting_for_limit)
+	if (s->state == SESSION_WAITS)
 		session_start_within_limit(s);
-	if (s->has_ended || s->is_paused)
+	if (s->state != SESSION_RUNS)
 		return 0;
 	if (s->rotates_by_restart)
 		return session_restart(s);
@@ -607,7 +609,7 @@ static int source_end_chunk(struct session *s, const struct source *source)
 /* With a spool, finish the chunks that are due. The next report handles an error. */
 static uint64_t session_end_due_chunks(struct session *s, uint64_t now_ns)
 {
-	if (s->is_paused || s->has_ended || s->rotates_by_restart)
+	if (s->state != SESSION_RUNS || s->rotates_by_restart)
 		return UINT64_MAX;
 	if (now_ns < s->chunk_due_ns)
 		return s->chunk_due_ns;
@@ -708,7 +710,7 @@ static uint64_t session_unreported_max(const struct session *s)
 
 bool session_check_size(struct session *s, uint64_t now_ns)
 {
-	if (now_ns < s->size_check_ns || s->is_paused || s->has_ended)
+	if (now_ns < s->size_check_ns || s->state != SESSION_RUNS)
 		return false;
 	s->size_check_ns = now_ns + SIZE_CHECK_NS;
 	if (s->capture_count && !s->rotates_by_restart)
@@ -723,7 +725,7 @@ static void session_stop_all(struct session *s, bool final)
 	bool failed = false;
 
 	session_stop_thread_sampler(s);
-	if (!s->has_ended && !s->is_paused) {
+	if (s->state == SESSION_RUNS) {
 		failed = s->all.engine->stop() != 0;
 		if (failed && session_engine_has_ended(s))
 			failed = false;
@@ -731,7 +733,7 @@ static void session_stop_all(struct session *s, bool final)
 			log_error("%s; the last profile is lost", failure());
 		else if (session_report_finished(s, final) < 0)
 			log_error("%s", failure());
-		if (!failed && !s->has_ended)
+		if (!failed && s->state == SESSION_RUNS)
 			source_close(&s->all);
 	}
 	session_stop_mem(s);
@@ -743,7 +745,7 @@ static void session_stop_all(struct session *s, bool final)
 void session_pause(struct session *s)
 {
 	session_stop_all(s, false);
-	s->is_paused = true;
+	s->state = SESSION_PAUSED;
 	if (s->all.engine->leave)
 		s->all.engine->leave();
 }
@@ -754,10 +756,9 @@ int session_resume(struct session *s)
 
 	source_leak(&s->all); /* from a failed start */
 	session_close_running_files(s);
-	s->has_ended = false;
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = session_start_all(s);
-	s->is_paused = err != 0;
+	s->state = err ? SESSION_PAUSED : SESSION_RUNS;
 	if (!err)
 		session_start_mem(s);
 	return err;

@@ -19,6 +19,13 @@ struct source {
 	struct recording *recording;
 };
 
+enum session_state {
+	SESSION_RUNS,
+	SESSION_PAUSED, /* by session_pause(), or a failed start; until session_resume() */
+	SESSION_ENDED,  /* ALL's engine has stopped by itself */
+	SESSION_WAITS, /* stopped until a recording fits under the file size limit: each report tries to start */
+};
+
 struct session {
 	const struct config *config; /* the caller's */
 	struct agent_equipment with; /* session_close() closes the reporters */
@@ -29,11 +36,10 @@ struct session {
 	int thread_sampler_fd;        /* descriptor of the client's capture */
 	char executable[NAME_MAX + 1];
 	char engine_version[64];
-	struct sampling sampling;     /* of ALL, if not every chunk has it */
-	uint64_t interval_began_ms;   /* wall clock, since 1970 */
-	struct engine_counts counted; /* at the end of the last interval */
-	bool is_waiting_for_limit;    /* stopped until a recording fits under the file size limit */
-	uint64_t dropped_chunks;      /* damaged, or beyond the program's file size limit */
+	struct sampling sampling;           /* of ALL, if not every chunk has it */
+	uint64_t interval_began_ms;         /* wall clock, since 1970 */
+	struct engine_counts counted;       /* at the end of the last interval */
+	uint64_t dropped_chunks;            /* damaged, or beyond the program's file size limit */
 	struct running_files running_files; /* the recordings in the spool */
 	bool has_running_files;             /* false: the recordings are in memory only */
 	uint64_t chunk_due_ns;              /* when the engines must finish a chunk for the spool */
@@ -41,8 +47,7 @@ struct session {
 	bool has_spool_failed;              /* the recordings stay in memory */
 	bool is_mem_in_spool;               /* MEM's recording is in the spool as well */
 	bool rotates_by_restart;            /* rotate() does not finish a chunk */
-	bool has_ended;                     /* ALL's engine has stopped by itself */
-	bool is_paused;                     /* no engine runs, until session_resume() */
+	enum session_state state;
 
 	struct config own; /* the settings, after one was changed */
 	char *texts;       /* malloc'd: strings of the changed settings */

@@ -54,7 +54,7 @@ static void status_add_settings(const struct config *c, struct live_status *stat
 /* Only the builtin engine tracks live memory. */
 static bool session_has_live_memory(const struct session *s)
 {
-	return !s->is_paused && s->config->native_mem_bytes != OPTION_OFF &&
+	return s->state != SESSION_PAUSED && s->config->native_mem_bytes != OPTION_OFF &&
 	       (s->mem.engine ? s->mem.recording != NULL : s->all.engine->service != NULL);
 }
 
@@ -63,7 +63,7 @@ static void status_fill(struct session *s, struct live_status *status)
 	struct engine_counts counts = { 0 };
 
 	memset(status, 0, sizeof(*status));
-	status->running = !s->is_paused && !s->has_ended;
+	status->running = s->state == SESSION_RUNS;
 	format_text(status->executable, sizeof(status->executable), "%s", s->executable);
 	format_text(status->engine, sizeof(status->engine), "%s", s->all.engine->name);
 	format_text(status->engine_version, sizeof(status->engine_version), "%s",
@@ -187,7 +187,7 @@ static int call_set_options(struct session *s, struct live_call *call)
 		err = call_refuse(call, -EINVAL,
 				  "NATIVE_MEM cannot be turned on beside async-profiler with "
 				  "NATIVE_MEM_ENGINE=builtin; set it in the environment");
-	if (!err && engines && !s->is_paused && !session_can_restart(s))
+	if (!err && engines && s->state != SESSION_PAUSED && !session_can_restart(s))
 		err = call_refuse_restart(call);
 	if (!err)
 		/* The data until now belongs to the old settings. */
@@ -198,7 +198,7 @@ static int call_set_options(struct session *s, struct live_call *call)
 	}
 	s->own = wanted;
 	s->config = &s->own;
-	if (engines && !s->is_paused) {
+	if (engines && s->state != SESSION_PAUSED) {
 		session_stop_mem(s); /* first, so that the spool's recording restarts too */
 		err = session_restart(s);
 		if (err) {
@@ -223,7 +223,7 @@ static int call_set_options(struct session *s, struct live_call *call)
 
 static int call_begin_capture(struct session *s, const struct live_call *call)
 {
-	if (s->is_paused || s->has_ended)
+	if (s->state != SESSION_RUNS)
 		return -ESRCH;
 	if (s->capture_count == LIVE_CAPTURES_MAX)
 		return -EBUSY;
@@ -257,7 +257,7 @@ static int call_end_capture(struct session *s, int fd, bool wanted)
 		wanted = false;
 	}
 	/* A session that was paused meanwhile has reported everything. */
-	if (wanted && !err && !s->is_paused && !s->has_ended && !atomic_load(s->captures[i].full)) {
+	if (wanted && !err && s->state == SESSION_RUNS && !atomic_load(s->captures[i].full)) {
 		const struct source both[] = { s->all, s->mem };
 
 		err = s->rotates_by_restart ? session_report(s)
@@ -272,7 +272,7 @@ static int call_end_capture(struct session *s, int fd, bool wanted)
 
 static int call_stop(struct session *s, struct live_call *call)
 {
-	if (s->is_paused || s->has_ended)
+	if (s->state != SESSION_RUNS)
 		return -EALREADY;
 	if (!session_can_restart(s))
 		return call_refuse_restart(call);
@@ -285,7 +285,7 @@ static int call_start(struct session *s, struct live_call *call)
 {
 	int err;
 
-	if (!s->is_paused)
+	if (s->state != SESSION_PAUSED)
 		return -EALREADY;
 	err = session_resume(s);
 	if (err)
@@ -348,7 +348,7 @@ static int thread_sampler_run(struct session *s, int fd, bool begin)
 
 static int call_sample_threads(struct session *s, int fd, bool begin)
 {
-	if (s->is_paused)
+	if (s->state == SESSION_PAUSED)
 		return -ESRCH;
 	if (!s->all.engine->sample_threads)
 		return thread_sampler_run(s, fd, begin);
@@ -368,7 +368,7 @@ static int call_answer(struct session *s, struct live_call *call, bool *broken)
 	case LIVE_START:
 		return call_start(s, call);
 	case LIVE_FLUSH:
-		if (s->is_paused)
+		if (s->state == SESSION_PAUSED)
 			return -ESRCH;
 		err = session_report(s);
 		*broken = err != 0;

@@ -221,7 +221,7 @@ START_TEST(what_the_engine_refuses_is_taken_back)
 	ck_assert_int_eq(ask(LIVE_OPTIONS), -EIO);
 	ck_assert_ptr_nonnull(strstr(call.problem, "it will not"));
 	ck_assert_uint_eq(session.config->cpu_interval_ns, MS(10));
-	ck_assert(!session.is_paused);
+	ck_assert_int_ne(session.state, SESSION_PAUSED);
 	ck_assert_uint_eq(engine.starts, 2);
 }
 END_TEST
