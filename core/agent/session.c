@@ -23,8 +23,10 @@
 
 #define NS_PER_MS 1000000u
 
-/* With a spool, an engine finishes a chunk each second. SIGKILL loses only the chunk that is not finished. */
-#define CHUNK_NS 1000000000u
+/* With a spool, an engine finishes a chunk each second, and earlier in the first one. SIGKILL loses only the chunk that
+ * is not finished. */
+#define CHUNK_NS       1000000000u
+#define FIRST_CHUNK_NS (CHUNK_NS / 8)
 
 /* Interval of the checks of unreported bytes. */
 #define SIZE_CHECK_NS 100000000u
@@ -109,7 +111,7 @@ static int session_open_recording(struct session *s)
 	int fd = wanted && s->has_running_files ? running_files_dup_chunks(&s->running_files)
 						: -ENOENT;
 
-	s->chunk_due_ns = fd >= 0 ? clock_monotonic_ns() + CHUNK_NS : UINT64_MAX;
+	s->chunk_due_ns = fd >= 0 ? clock_monotonic_ns() + s->chunk_ns : UINT64_MAX;
 	if (err && err != -ENOENT)
 		session_disable_spool(s, strerror(-err));
 	else if (fd < 0 && fd != -ENOENT)
@@ -464,7 +466,7 @@ static int session_report_finished(struct session *s, bool final)
 		recording_release(s->mem.recording, &report.parts[1]);
 	s->interval_began_ms = report.end_ms;
 	if (s->chunk_due_ns != UINT64_MAX) /* the report has finished a chunk */
-		s->chunk_due_ns = clock_monotonic_ns() + CHUNK_NS;
+		s->chunk_due_ns = clock_monotonic_ns() + s->chunk_ns;
 	return 1;
 }
 
@@ -587,6 +589,7 @@ int session_start(struct session *s)
 	s->mem.engine = s->with.mem_engine;
 	s->all.engine->version(s->all.engine, s->engine_version, sizeof(s->engine_version));
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
+	s->chunk_ns = FIRST_CHUNK_NS;
 	err = session_start_all(s);
 	if (!err)
 		session_start_mem(s);
@@ -614,8 +617,9 @@ static uint64_t session_end_due_chunks(struct session *s, uint64_t now_ns)
 	if (now_ns < s->chunk_due_ns)
 		return s->chunk_due_ns;
 	s->chunk_due_ns = UINT64_MAX;
+	s->chunk_ns = s->chunk_ns < CHUNK_NS ? 2 * s->chunk_ns : CHUNK_NS;
 	if (!source_end_chunk(s, &s->all) && !source_end_chunk(s, &s->mem) && !s->has_spool_failed)
-		s->chunk_due_ns = now_ns + CHUNK_NS;
+		s->chunk_due_ns = now_ns + s->chunk_ns;
 	return s->chunk_due_ns;
 }
 

@@ -43,6 +43,7 @@ struct session {
 	struct running_files running_files; /* the recordings in the spool */
 	bool has_running_files;             /* false: the recordings are in memory only */
 	uint64_t chunk_due_ns;              /* when the engines must finish a chunk for the spool */
+	uint64_t chunk_ns;                  /* time until the chunk after that is due */
 	uint64_t size_check_ns;             /* when session_check_size() is due */
 	bool has_spool_failed;              /* the recordings stay in memory */
 	bool is_mem_in_spool;               /* MEM's recording is in the spool as well */

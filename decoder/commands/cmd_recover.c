@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "upload/files/dir.h"
+#include "upload/files/place.h"
 #include "upload/recover/recover.h"
 
 static const struct command_option own_options[] = {
@@ -131,10 +132,25 @@ static int recover_directory(struct recovery *r, int dir, int out)
 	return made;
 }
 
-/* Recover a spool. In a directory that all users may write to, each user has a subdirectory (SPOOL_DIR). */
+/* Recover the spool NAME in DIR, if it exists. */
+static int recover_subdirectory(struct recovery *r, int dir, const char *name, int out)
+{
+	int own = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), made = 0;
+
+	if (own < 0)
+		return 0;
+	made = recover_directory(r, own, out);
+	close(own);
+	return made;
+}
+
+/* Recover a spool. In a directory that all users may write to, each user has a subdirectory (SPOOL_DIR). `run` has
+ * subdirectories in that of its profiles. */
 static int recover_spool_directory(struct recovery *r, int out)
 {
-	int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), own, made;
+	int dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), made, err;
+	struct dirent *entry;
+	DIR *listing;
 	char name[16];
 
 	if (dir < 0) {
@@ -143,11 +159,14 @@ static int recover_spool_directory(struct recovery *r, int out)
 	}
 	made = recover_directory(r, dir, out);
 	snprintf(name, sizeof(name), "%u", geteuid());
-	own = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (own >= 0 && made >= 0)
-		made = recover_directory(r, own, out);
-	if (own >= 0)
-		close(own);
+	if (made >= 0)
+		made = recover_subdirectory(r, dir, name, out);
+	listing = dir_list(dir, &err);
+	while (listing && made >= 0 && (entry = readdir(listing)))
+		if (place_is_of_run(entry->d_name))
+			made = recover_subdirectory(r, dir, entry->d_name, out);
+	if (listing)
+		closedir(listing);
 	close(dir);
 	return made;
 }

@@ -13,6 +13,7 @@
 #include "core/options/config.h"
 #include "core/options/option_view.h"
 #include "decoder/commands/run_command.h"
+#include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"
 
 #define PRELOAD "libasprof_preload.so"
@@ -148,6 +149,7 @@ static int set_preload(void)
 int cmd_run(int argc, char **argv)
 {
 	struct run_command command;
+	struct run_spool spool;
 	int err;
 
 	(void)argc;
@@ -167,11 +169,13 @@ int cmd_run(int argc, char **argv)
 	err = set_preload();
 	if (err)
 		return err;
+	run_spool_open(&spool);
 	err = -run_command_wait(&command, argv);
+	run_spool_close(&spool);
 	if (err) {
 		message_print("run: %s: %s", *argv, strerror(err));
 		return err == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
 	}
-	run_report_profiles(&command);
+	run_report_profiles(&command, &spool);
 	return run_command_repeat_exit(&command);
 }

@@ -20,7 +20,9 @@ int run_command_wait(struct run_command *command, char **argv);
 /* Exit by the command's signal, or return its exit status. */
 int run_command_repeat_exit(const struct run_command *command);
 
-/* Print where the command's profiles are, or why there are none. */
-void run_report_profiles(const struct run_command *command);
+struct run_spool;
+
+/* Print where the command's profiles are, or why there are none, and what is left in SPOOL. */
+void run_report_profiles(const struct run_command *command, const struct run_spool *spool);
 
 #endif

@@ -15,6 +15,7 @@
 #include "core/options/config.h"
 #include "decoder/commands/commands.h"
 #include "decoder/commands/doctor.h"
+#include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"
 #include "profile/basics/text.h"
 #include "upload/files/place.h"
@@ -140,12 +141,25 @@ static void find_reason(struct findings *f, const struct run_command *command)
 			 text_duration(delay, (double)config->start_delay_ns));
 }
 
-void run_report_profiles(const struct run_command *command)
+static void report_spool(const struct run_spool *spool)
+{
+	if (spool->running)
+		message_print("run: %u process%s of the command still run%s; if killed, the next "
+			      "`run` with profiles in %s recovers the last report",
+			      spool->running, spool->running == 1 ? "" : "es",
+			      spool->running == 1 ? "s" : "", spool->out);
+	if (spool->waiting)
+		message_print("run: %u report%s could not be delivered; `asprof-agent recover -o "
+			      "DIR %s` writes profiles instead",
+			      spool->waiting, spool->waiting == 1 ? "" : "s", spool->path);
+}
+
+void run_report_profiles(const struct run_command *command, const struct run_spool *spool)
 {
 	struct findings f = { 0 };
 	const struct config *config = &f.subject.config;
 	struct found found = { 0 };
-	char notes[sizeof(f.notes) + PATH_MAX] = "";
+	char notes[sizeof(f.notes) + PATH_MAX + 64] = "";
 
 	doctor_select_program(&f.subject, *command->argv);
 	doctor_run_checks(&f.subject, DOCTOR_AFTER_RUN, findings_add);
@@ -153,15 +167,18 @@ void run_report_profiles(const struct run_command *command)
 		message_print("run: no profile, as a setting is invalid: %s", f.subject.problem);
 		goto out;
 	}
-	if (config->local_dir || !config->s3_bucket)
+	if (config->local_dir || !config->s3_bucket || spool->recovered)
 		find_profiles(&found, command, config);
 	if (found.own)
 		*f.reason = '\0';
 	else
 		find_reason(&f, command);
+	if (spool->recovered)
+		snprintf(notes, sizeof(notes), "; %u recovered, without the last second",
+			 spool->recovered);
 	if (*f.notes)
-		snprintf(notes, sizeof(notes), "; doctor's notes on %s: %s", *command->argv,
-			 f.notes);
+		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes),
+			 "; doctor's notes on %s: %s", *command->argv, f.notes);
 	if (found.profiles)
 		message_print("run: %u profile%s in %s%s%s%s%s%s", found.profiles,
 			      found.profiles == 1 ? "" : "s", found.directory,
@@ -172,10 +189,16 @@ void run_report_profiles(const struct run_command *command)
 	else if (config->s3_bucket && !config->local_dir)
 		message_print("run: profiles are sent to s3://%s/%s%s", config->s3_bucket,
 			      config->s3_prefix ? config->s3_prefix : "", notes);
+	else if (config->spool_dir)
+		message_print(
+			"run: no profile was made yet; `asprof-agent recover -o DIR %s` makes "
+			"one if the program was killed",
+			config->spool_dir);
 	else
 		message_print("run: no profile was made; `asprof-agent doctor %s` searches for the "
 			      "reason",
 			      *command->argv);
+	report_spool(spool);
 	if (found.own) {
 		print_heaviest(command, found.directory);
 		message_print("run: continue with `asprof-agent top %s` or `asprof-agent "

@@ -17,6 +17,13 @@ static struct {
 	char *working;   /* NULL: not needed or not available */
 } captured;
 
+bool place_is_of_run(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, PLACE_RUN_PREFIX, strlen(PLACE_RUN_PREFIX));
+}
+
 static const char *place_find_tmpdir(char *const *environment)
 {
 	static const char name[] = "TMPDIR=";

@@ -2,10 +2,18 @@
 #ifndef UPLOAD_FILES_PLACE_H
 #define UPLOAD_FILES_PLACE_H
 
+#include <stdbool.h>
+
 #include "core/options/config.h"
 
 /* Default directory for reports, if it exists and is writable. */
 #define PLACE_SHARED "/var/lib/asprof-agent"
+
+/* Prefix of the private spool of `asprof-agent run`, a directory. */
+#define PLACE_RUN_PREFIX ".asprof-agent-run."
+
+/* True if PATH is such a directory, which no user has chosen. */
+bool place_is_of_run(const char *path);
 
 /* Save TMPDIR of ENVIRONMENT. Save the working directory too if a path of CONFIG is relative.
  * Called in the constructor: later the program may change both. Returns 0 or -ENOMEM. */

@@ -12,6 +12,7 @@
 #include "core/agent/lost_reports.h"
 #include "core/random.h"
 #include "upload/files/name.h"
+#include "upload/files/place.h"
 #include "upload/queue/delivery.h"
 
 #define CLOSE_WAIT_NS 200000000ull
@@ -280,6 +281,8 @@ static int queue_open_stores(struct queue *queue)
 				       (unsigned int)deliveries->count);
 		if (!err)
 			deliveries->store_count = 1;
+		else if (place_is_of_run(config->spool_dir))
+			log_info("cannot use the spool of `asprof-agent run`: %s", strerror(-err));
 		else
 			log_error("cannot use " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
 				  "in memory",

@@ -173,7 +173,10 @@ static void spool_change_user(struct spool *spool)
 	err = spool->dir;
 	if (err < 0)
 		spool->dir = spool_check_dir(place_private(&own));
-	if (err < 0)
+	if (err < 0 && place_is_of_run(spool->path))
+		log_info("user %u cannot use the spool of `asprof-agent run`: %s", spool->uid,
+			 strerror(-err));
+	else if (err < 0)
 		log_warn("user %u cannot write in " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
 			 "in %s instead (change the owner of the first)",
 			 spool->uid, spool->path, strerror(-err), spool->dir < 0 ? "memory" : own);

@@ -1,6 +1,7 @@
 /* Recovery of running recordings of dead processes: find them, make reports, remove them. */
 #include "upload/recover/recover.h"
 
+#include <cjson/cJSON.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -326,6 +327,20 @@ static int finished_read_note(struct running *r, const char *json)
 			   : spool_note_read(&r->held, r->note, 0, r->note_length, NULL, 0);
 }
 
+/* True if the report is to be moved to the directory for profiles. */
+static bool finished_is_wanted(const struct running *r)
+{
+	const char *destination = r->how->destination;
+	const cJSON *name;
+
+	if (r->how->dry || r->how->out < 0)
+		return false;
+	cJSON_ArrayForEach(name, r->result.pending) if (destination &&
+							!strncmp(name->valuestring, destination,
+								 strlen(destination))) return true;
+	return !destination;
+}
+
 /* Returns -EINPROGRESS if the report stays in the spool. */
 static int finished_write(struct running *r, const char *name, char made[NAME_FILE_SIZE])
 {
@@ -347,7 +362,7 @@ static int finished_write(struct running *r, const char *name, char made[NAME_FI
 		return -EINPROGRESS;
 	if (fstat(r->chunks, &st) || !st.st_nlink)
 		return -ENOENT;
-	if (r->how->dry || r->how->out < 0)
+	if (!finished_is_wanted(r))
 		return -EINPROGRESS;
 	err = recover_write_file(r, finished_copy, made);
 	if (err)

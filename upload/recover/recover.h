@@ -39,7 +39,9 @@ struct recover_result {
 struct recover_how {
 	bool dry;      /* only report results, change nothing */
 	bool finished; /* handle finished reports too: move them to OUT, or only report them */
-	int out;       /* directory for the profiles; -1: reports go to the spool */
+	/* Move only finished reports for a destination whose name begins so; NULL: all. */
+	const char *destination;
+	int out;                      /* directory for the profiles; -1: reports go to the spool */
 	bool (*go_on)(void *context); /* asked before each recording; NULL: do not stop */
 	void (*on_result)(void *context,
 			  const struct recover_result *result); /* NULL: no reports */
