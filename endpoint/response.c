@@ -73,6 +73,8 @@ int response_write_head(const struct response *response, struct buf *head)
 		err = buf_printf(head, "Content-Encoding: %s\r\n", response->encoding);
 	if (!err && response->truncated[0])
 		err = buf_printf(head, "Asprof-Agent-Truncated: %s\r\n", response->truncated);
+	if (!err && response->note[0])
+		err = buf_printf(head, "Asprof-Agent-Note: %s\r\n", response->note);
 	if (!err && response->allow)
 		err = buf_printf(head, "Allow: %s\r\n", response->allow);
 	if (!err && response->status == 401)

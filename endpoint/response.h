@@ -14,6 +14,7 @@ struct response {
 	const char *encoding; /* "gzip", or NULL */
 	const char *allow;    /* with status 405: the allowed methods; else NULL */
 	char truncated[96];   /* why the recording is shorter than requested; "": it is not */
+	char note[160];       /* why the intervals are not the requested ones; "": they are */
 	struct buf body;
 };
 

@@ -31,6 +31,9 @@
 /* Interval of the checks for a full recording. */
 #define FULL_CHECK_NS MS(250)
 
+/* Temporary intervals end so long after the recording, if this thread does not end them: it may be busy. */
+#define LEASE_MORE_NS SECONDS(30)
+
 struct route {
 	const char *path;
 	bool is_post;
@@ -176,13 +179,14 @@ static int options_parse(const struct request *request, char *texts, struct live
 	return 0;
 }
 
+/* Static like current_call, whose options are here. */
+static char option_texts[LIVE_TEXT_MAX];
+
 static uint64_t handle_options(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
-	static char texts[LIVE_TEXT_MAX];
-
 	(void)route;
-	if (options_parse(request, texts, &current_call, response))
+	if (options_parse(request, option_texts, &current_call, response))
 		return 0;
 	return handle_command(exchange, &(struct route){ .request = LIVE_OPTIONS }, request,
 			      response);
@@ -212,9 +216,9 @@ static bool seconds_parse(const struct request *request, uint64_t *ns, struct re
 	return true;
 }
 
-/* Start a recording. Returns 0, or -errno with the error in RESPONSE. */
-static int recording_begin(struct exchange *exchange, bool finishes_chunks,
-			   struct response *response)
+/* Start a recording, with the options of current_call. Returns 0, or -errno with the error in RESPONSE. */
+static int recording_begin_with_options(struct exchange *exchange, bool finishes_chunks,
+					struct response *response)
 {
 	struct live_call *call = &current_call;
 	int err = 0;
@@ -237,6 +241,13 @@ static int recording_begin(struct exchange *exchange, bool finishes_chunks,
 	close(exchange->fd);
 	exchange->fd = -1;
 	return err;
+}
+
+static int recording_begin(struct exchange *exchange, bool finishes_chunks,
+			   struct response *response)
+{
+	current_call.option_count = 0;
+	return recording_begin_with_options(exchange, finishes_chunks, response);
 }
 
 /* True if the request has the field debug, which selects text in Go's profiles, too. */
@@ -283,6 +294,32 @@ static uint64_t recording_wait_ns(const struct exchange *exchange)
 	return exchange->until_ns - now < FULL_CHECK_NS ? exchange->until_ns - now : FULL_CHECK_NS;
 }
 
+/* Check that METRIC is sampled, by current_call.status. Otherwise the error is in RESPONSE. */
+static bool metric_is_sampled(enum metric metric, struct response *response)
+{
+	const struct live_status *status = &current_call.status;
+	bool is_off = (metric == METRIC_CPU && status->cpu_interval_ns == OPTION_OFF) ||
+		      (metric == METRIC_WALL && status->wall_interval_ns == OPTION_OFF) ||
+		      (metric == METRIC_MALLOC && status->native_mem_bytes == OPTION_OFF);
+
+	if (is_off)
+		response_set_text(response, 403, "%s",
+				  metric == METRIC_CPU
+					  ? "CPU time is not sampled: CPU_INTERVAL is off"
+				  : metric == METRIC_WALL
+					  ? "the wall clock is not sampled: WALL_INTERVAL is off"
+					  : "native memory is not sampled: NATIVE_MEM is off");
+	return !is_off;
+}
+
+static void exchange_set_period(struct exchange *exchange, uint64_t ns)
+{
+	exchange->options.from_ns = (int64_t)clock_realtime_ns();
+	exchange->options.to_ns = exchange->options.from_ns + (int64_t)ns;
+	exchange->from_ns = clock_monotonic_ns();
+	exchange->until_ns = exchange->from_ns + ns;
+}
+
 static uint64_t handle_profile(struct exchange *exchange, const struct route *route,
 			       const struct request *request, struct response *response)
 {
@@ -292,15 +329,8 @@ static uint64_t handle_profile(struct exchange *exchange, const struct route *ro
 		return 0;
 	if (status_request(exchange, &current_call, response))
 		return 0;
-	if (route->metric == METRIC_CPU && current_call.status.cpu_interval_ns == OPTION_OFF) {
-		response_set_text(response, 403, "CPU time is not sampled: CPU_INTERVAL is off");
+	if (!metric_is_sampled(route->metric, response))
 		return 0;
-	}
-	if (route->metric == METRIC_WALL && current_call.status.wall_interval_ns == OPTION_OFF) {
-		response_set_text(response, 403,
-				  "the wall clock is not sampled: WALL_INTERVAL is off");
-		return 0;
-	}
 	exchange_set_intervals(exchange, &current_call.status);
 	exchange_set_format(exchange, request);
 	if (route->metric == METRIC_ANY) {
@@ -310,13 +340,46 @@ static uint64_t handle_profile(struct exchange *exchange, const struct route *ro
 		exchange->type = raw ? BINARY : TEXT_HTML;
 	}
 	exchange->options.metric = route->metric;
-	exchange->options.from_ns = (int64_t)clock_realtime_ns();
-	exchange->options.to_ns = exchange->options.from_ns + (int64_t)ns;
-	exchange->from_ns = clock_monotonic_ns();
-	exchange->until_ns = exchange->from_ns + ns;
+	exchange_set_period(exchange, ns);
 	return recording_begin(exchange, route->metric != METRIC_CPU, response)
 		       ? 0
 		       : recording_wait_ns(exchange);
+}
+
+/* The metric of a profile: that of the first requested interval. */
+static enum metric options_metric(const struct live_call *call)
+{
+	if (!strcmp(call->options[0].name, "CPU_INTERVAL"))
+		return METRIC_CPU;
+	return strcmp(call->options[0].name, "WALL_INTERVAL") ? METRIC_MALLOC : METRIC_WALL;
+}
+
+/* Record at the intervals in the body, which apply until the response or the end of the connection. */
+static uint64_t handle_profile_at(struct exchange *exchange, const struct route *route,
+				  const struct request *request, struct response *response)
+{
+	struct live_call *call = &current_call;
+	uint64_t ns;
+
+	(void)route;
+	if (!seconds_parse(request, &ns, response) ||
+	    options_parse(request, option_texts, call, response))
+		return 0;
+	exchange_set_format(exchange, request);
+	exchange->options.metric = options_metric(call);
+	call->until_ns = clock_monotonic_ns() + ns + LEASE_MORE_NS;
+	if (recording_begin_with_options(exchange, true, response))
+		return 0;
+	snprintf(response->note, sizeof(response->note), "%.*s", (int)sizeof(response->note) - 1,
+		 call->problem);
+	exchange_set_period(exchange, ns);
+	if (status_request(exchange, call, response) ||
+	    !metric_is_sampled(exchange->options.metric, response)) {
+		routes_cancel(exchange);
+		return 0;
+	}
+	exchange_set_intervals(exchange, &call->status);
+	return recording_wait_ns(exchange);
 }
 
 static uint64_t handle_heap(struct exchange *exchange, const struct route *route,
@@ -451,6 +514,9 @@ static const struct route routes[] = {
 	{ "/start", true, handle_command, "resume profiling", LIVE_START, 0 },
 	{ "/stop", true, handle_command, "pause profiling until the next start", LIVE_STOP, 0 },
 	{ "/flush", true, handle_command, "deliver a report now", LIVE_FLUSH, 0 },
+	{ "/profile", true, handle_profile_at,
+	  "profile during ?seconds=10 at intervals: CPU_INTERVAL=10ms, WALL_INTERVAL, NATIVE_MEM",
+	  0, 0 },
 	{ "/options", true, handle_options, "change settings: NAME=value, one per line", 0, 0 },
 };
 

@@ -9,6 +9,7 @@
 #include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/agent/failure.h"
+#include "core/agent/intervals.h"
 #include "core/agent/files_removed.h"
 #include "core/agent/waiters.h"
 #include "core/agent/last_thread.h"
@@ -170,7 +171,7 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 			}
 			check_ns = now + CHECK_NS;
 		}
-		due_ns = session_service(session, now);
+		due_ns = earlier_ns(session_service(session, now), intervals_expire(session, now));
 		/* A flush that is requested during a report is for the next one. */
 		asked = atomic_load(&shared->agent.flushes_asked);
 		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done) ||

@@ -9,6 +9,10 @@
 
 const struct capture_skip capture_skips_nothing[2] = { { .fd = -1 }, { .fd = -1 } };
 
+const struct capture_intervals capture_intervals_none = {
+	.cpu_ns = UINT64_MAX, .wall_ns = UINT64_MAX, .mem_bytes = UINT64_MAX, .until_ns = UINT64_MAX
+};
+
 static uint64_t skipped_bytes(const struct capture *capture, const struct report_part *part)
 {
 	for (size_t i = 0; i < sizeof(capture->skip) / sizeof(capture->skip[0]); i++)

@@ -23,11 +23,20 @@ struct capture_skip {
 
 extern const struct capture_skip capture_skips_nothing[2];
 
+/* Intervals that a capture asks for; each may be OPTION_OFF: none. */
+struct capture_intervals {
+	uint64_t cpu_ns, wall_ns, mem_bytes;
+	uint64_t until_ns; /* end of the lease, monotonic clock; UINT64_MAX: none */
+};
+
+extern const struct capture_intervals capture_intervals_none;
+
 struct capture {
 	int fd; /* the client's */
 	_Atomic bool *
 		full; /* the client's flag: there is no room for more, and the client can read the capture */
 	struct capture_skip skip[2];
+	struct capture_intervals intervals;
 	uint64_t bytes;
 	int err;
 };

@@ -52,6 +52,10 @@ struct engine {
 	int (*rotate)(void);
 	int (*stop)(void);
 
+	/* Sample at the intervals of START from now on, and finish the current chunk. Returns 0; -ENOTSUP if that
+	 * needs a restart; or -errno of failed(). NULL: it always needs a restart. */
+	int (*change_intervals)(const struct engine_start *start);
+
 	/* Fill in COUNTS. False, with COUNTS unchanged, when they are not available. */
 	bool (*counts)(const struct engine *engine, struct engine_counts *counts);
 

@@ -29,7 +29,7 @@ enum live_request {
 	LIVE_START,   /* resume sampling; -EALREADY without a pause */
 	LIVE_FLUSH,   /* report now; -ESRCH during a pause */
 	LIVE_OPTIONS, /* set options; -EINVAL with a problem */
-	LIVE_BEGIN,   /* begin a capture: copy new data to FD */
+	LIVE_BEGIN, /* begin a capture: copy new data to FD; with temporary intervals if there are options */
 	LIVE_END,     /* end the capture to FD, up to now */
 	LIVE_CANCEL,  /* discard the capture to FD */
 	LIVE_THREADS, /* sample every thread now; -ENOTSUP, or -EINPROGRESS until all are sampled */
@@ -81,8 +81,11 @@ struct live_call {
 	/* For BEGIN: finish the current chunks first. Samples counted so far, as of a sleeping thread, become a separate
 	 * event from later samples. */
 	bool finishes_chunks;
+	/* For OPTIONS; and for BEGIN: temporary intervals, until the capture ends, and at most until UNTIL_NS (monotonic
+	 * clock). If an engine cannot change its intervals, BEGIN succeeds and PROBLEM has the reason. */
 	struct live_option options[LIVE_OPTIONS_MAX];
 	size_t option_count;
+	uint64_t until_ns;
 
 	/* The answer. */
 	int err;

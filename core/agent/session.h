@@ -27,7 +27,7 @@ enum session_state {
 };
 
 struct session {
-	const struct config *config; /* the caller's */
+	const struct config *config; /* the caller's, later APPLIED */
 	struct agent_equipment with; /* session_close() closes the reporters */
 
 	/* The rest is the session's own. */
@@ -50,9 +50,11 @@ struct session {
 	bool rotates_by_restart;            /* rotate() does not finish a chunk */
 	enum session_state state;
 
-	struct config own; /* the settings, after one was changed */
-	char *texts;       /* malloc'd: strings of the changed settings */
-	uint64_t began_ms; /* the last start, since 1970 */
+	const struct config *settings; /* NULL: CONFIG; then the caller's, or OWN */
+	struct config own;             /* the settings, after one was changed */
+	struct config applied;         /* the settings with the intervals of captures */
+	char *texts;                   /* malloc'd: strings of the changed settings */
+	uint64_t began_ms;             /* the last start, since 1970 */
 	uint64_t reports, reports_ms;
 	char error[256];
 	struct capture captures[LIVE_CAPTURES_MAX];

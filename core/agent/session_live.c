@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/agent/failure.h"
+#include "core/agent/intervals.h"
 #include "core/agent/live.h"
 #include "core/format.h"
 #include "core/log.h"
@@ -168,6 +169,13 @@ static bool session_lacks_mem_sampler(const struct session *s, const struct conf
 	       !s->all.engine->service;
 }
 
+static int call_refuse_memory(struct live_call *call)
+{
+	return call_refuse(call, -EINVAL,
+			   "NATIVE_MEM cannot be turned on beside async-profiler with "
+			   "NATIVE_MEM_ENGINE=builtin; set it in the environment");
+}
+
 /* Refuse the restart, which would break the program. */
 static int call_refuse_restart(struct live_call *call)
 {
@@ -176,17 +184,32 @@ static int call_refuse_restart(struct live_call *call)
 			   "cannot be stopped or get other intervals");
 }
 
+/* Apply the new settings in s->own. After a failure the session goes on with the intervals of BEFORE. */
+static int call_apply_settings(struct session *s, struct live_call *call,
+			       const struct config *before)
+{
+	int err = intervals_apply(s, NULL, true);
+
+	if (!err)
+		return 0;
+	call_refuse(call, -EIO, failure());
+	s->own.cpu_interval_ns = before->cpu_interval_ns;
+	s->own.wall_interval_ns = before->wall_interval_ns;
+	s->own.native_mem_bytes = before->native_mem_bytes;
+	intervals_update(s, NULL);
+	session_resume(s);
+	return -EIO;
+}
+
 static int call_set_options(struct session *s, struct live_call *call)
 {
-	struct config before = *s->config, wanted;
+	struct config before = *intervals_settings(s), wanted;
 	char *texts, *old_texts = s->texts;
 	bool engines = false;
-	int err = call_read_options(call, s->config, &wanted, &texts, &engines);
+	int err = call_read_options(call, &before, &wanted, &texts, &engines);
 
 	if (!err && session_lacks_mem_sampler(s, &wanted))
-		err = call_refuse(call, -EINVAL,
-				  "NATIVE_MEM cannot be turned on beside async-profiler with "
-				  "NATIVE_MEM_ENGINE=builtin; set it in the environment");
+		err = call_refuse_memory(call);
 	if (!err && engines && s->state != SESSION_PAUSED && !session_can_restart(s))
 		err = call_refuse_restart(call);
 	if (!err)
@@ -197,21 +220,8 @@ static int call_set_options(struct session *s, struct live_call *call)
 		return err;
 	}
 	s->own = wanted;
-	s->config = &s->own;
-	if (engines && s->state != SESSION_PAUSED) {
-		session_stop_mem(s); /* first, so that the spool's recording restarts too */
-		err = session_restart(s);
-		if (err) {
-			call_refuse(call, -EIO, failure());
-			s->own.cpu_interval_ns = before.cpu_interval_ns;
-			s->own.wall_interval_ns = before.wall_interval_ns;
-			s->own.native_mem_bytes = before.native_mem_bytes;
-			session_resume(s);
-			err = -EIO;
-		} else {
-			session_start_mem(s);
-		}
-	}
+	s->settings = &s->own;
+	err = call_apply_settings(s, call, &before);
 	if (s->own.log != before.log)
 		shared->log.level = (int)s->own.log;
 	s->texts = texts;
@@ -221,13 +231,52 @@ static int call_set_options(struct session *s, struct live_call *call)
 
 /* ---- Recordings ---- */
 
-static int call_begin_capture(struct session *s, const struct live_call *call)
+/* Sample at the INTERVALS that CALL asks for. An engine that cannot restart keeps its own; the problem is then the
+ * reason. */
+static int call_apply_intervals(struct session *s, struct live_call *call,
+				struct capture_intervals *intervals)
 {
+	struct config wanted = *s->config;
+	int err;
+
+	*intervals = capture_intervals_none;
+	if (!call->option_count)
+		return 0;
+	err = intervals_read(intervals, call);
+	wanted.native_mem_bytes = intervals->mem_bytes;
+	if (!err && session_lacks_mem_sampler(s, &wanted))
+		err = call_refuse_memory(call);
+	if (err)
+		return err;
+	intervals->until_ns = call->until_ns;
+	err = intervals_apply(s, intervals, false);
+	if (!err)
+		return 0;
+	*intervals = capture_intervals_none;
+	if (err == -EPERM) {
+		call_refuse_restart(call);
+		return 0;
+	}
+	call_refuse(call, -EIO, failure());
+	intervals_update(s, NULL);
+	session_resume(s);
+	return -EIO;
+}
+
+static int call_begin_capture(struct session *s, struct live_call *call)
+{
+	struct capture_intervals intervals;
+	int err;
+
 	if (s->state != SESSION_RUNS)
 		return -ESRCH;
 	if (s->capture_count == LIVE_CAPTURES_MAX)
 		return -EBUSY;
-	s->captures[s->capture_count] = (struct capture){ .fd = call->fd, .full = call->full };
+	err = call_apply_intervals(s, call, &intervals);
+	if (err)
+		return err;
+	s->captures[s->capture_count] =
+		(struct capture){ .fd = call->fd, .full = call->full, .intervals = intervals };
 	/* If this fails, the next report fails too and logs it. */
 	session_begin_capture(s, &s->captures[s->capture_count++], call->finishes_chunks);
 	return 0;
@@ -265,6 +314,7 @@ static int call_end_capture(struct session *s, int fd, bool wanted)
 		err = err ? err : s->captures[i].err;
 	}
 	s->captures[i] = s->captures[--s->capture_count];
+	intervals_restore(s);
 	return err;
 }
 

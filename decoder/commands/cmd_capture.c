@@ -5,6 +5,7 @@
 #include "decoder/output/message.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,15 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "profile/basics/text.h"
 
 static const struct command_option profile_switches[] = {
 	{ "-t", "TIME", "how long (10s)", 0, 0 },
-	{ "--wall", NULL, "the wall clock, not CPU time", 0, 0 },
+	{ "--cpu", NULL, "CPU time, every 10ms or the interval that follows (default)", 0, 0 },
+	{ "--wall", NULL, "wall-clock time, every 10ms or the interval that follows", 0, 0 },
+	{ "--mem", NULL, "native allocations, every 512k or the bytes that follow", 0, 0 },
+	{ "--unchanged", NULL, "sample at the process's own intervals", 0, 0 },
+	{ "-o", "FILE", "write FILE: .jfr, .html, .pb.gz or .collapsed", 0, 0 },
 	{ 0 },
 };
 
@@ -36,9 +42,12 @@ static const struct {
 
 struct capture {
 	pid_t pid;
-	const char *path;   /* path of the request */
-	uint64_t wait_ns;   /* expected time until the answer */
-	const char *metric; /* switches for the reader; NULL: none */
+	const char *path;      /* path of the request */
+	const char *body;      /* of a POST request; NULL: GET */
+	const char *read_path; /* see struct live_request */
+	const char *output;    /* file for the recording itself; NULL: run the reader */
+	uint64_t wait_ns;      /* expected time until the answer */
+	const char *metric;    /* switches for the reader; NULL: none */
 	const char *option;
 	bool limits_period; /* read only the time of this capture */
 	char **reader_argv; /* name and arguments of the reader; empty: top */
@@ -96,11 +105,26 @@ static int capture_run_reader(const struct capture *t, int (*reader)(int argc, c
 	return status;
 }
 
+static int recording_write_output(const struct buf *recording, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int err = fd < 0 ? -errno : fd_write(fd, recording->data, recording->length, -1);
+
+	if (fd >= 0 && close(fd) && !err)
+		err = -errno;
+	if (err)
+		message_print("%s: %s", path, strerror(-err));
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
 static int capture_read(const struct capture *t)
 {
-	struct live_request request = {
-		.pid = t->pid, .method = "GET", .path = t->path, .body = "", .wait_ns = t->wait_ns
-	};
+	struct live_request request = { .pid = t->pid,
+					.method = t->body ? "POST" : "GET",
+					.path = t->path,
+					.body = t->body ? t->body : "",
+					.read_path = t->read_path,
+					.wait_ns = t->wait_ns };
 	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
 	char *name = t->reader_argc ? t->reader_argv[0] : (char *)(uintptr_t) "top";
 	int (*reader)(int argc, char **argv) = NULL;
@@ -118,6 +142,10 @@ static int capture_read(const struct capture *t)
 	period_ms[0] = clock_realtime_ns() / 1000000;
 	if (live_request_send(&request, &recording))
 		goto out;
+	if (t->output) {
+		status = recording_write_output(&recording, t->output);
+		goto out;
+	}
 	period_ms[1] = clock_realtime_ns() / 1000000 + 1;
 	fd = recording_write_file(&recording, path, sizeof(path));
 	if (fd < 0) {
@@ -143,32 +171,151 @@ int cmd_heap(int argc, char **argv)
 	return command_parse_pid(argv[1], &t.pid) ? capture_read(&t) : COMMAND_USAGE;
 }
 
-int cmd_profile(int argc, char **argv)
-{
-	struct capture t = { .metric = "--cpu", .limits_period = true };
-	uint64_t ns = 10000000000u;
-	char path[128];
-	int i = 2;
+/* ---- profile ---- */
 
-	if (!command_parse_pid(argv[1], &t.pid))
-		return COMMAND_USAGE;
-	for (; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "--wall")) {
-			t.metric = "--wall";
-		} else if (!strcmp(argv[i], "-t") && i + 1 < argc &&
-			   !args_duration(argv[i + 1], &ns)) {
-			i++;
-		} else {
-			message_print("profile: '%s' is neither -t TIME nor --wall", argv[i]);
-			return COMMAND_USAGE;
+enum { PROFILE_CPU, PROFILE_WALL, PROFILE_MEM, PROFILE_KINDS };
+
+static const struct {
+	const char *name, *metric, *variable, *interval, *path;
+} profile_kinds[PROFILE_KINDS] = {
+	{ "--cpu", "--cpu", "CPU_INTERVAL", "10ms", "/debug/pprof/profile" },
+	{ "--wall", "--wall", "WALL_INTERVAL", "10ms", "/debug/pprof/wall" },
+	{ "--mem", "--alloc", "NATIVE_MEM", "512k", "/recording" },
+};
+
+/* Readers by the suffix of the output's name; no reader: the recording itself. */
+static const struct {
+	const char *suffix, *reader;
+} profile_outputs[] = {
+	{ ".jfr", NULL },      { ".html", "flamegraph" },     { ".pb.gz", "pprof" },
+	{ ".pprof", "pprof" }, { ".collapsed", "collapsed" }, { ".folded", "collapsed" },
+};
+
+struct profile {
+	uint64_t ns;
+	const char *intervals[PROFILE_KINDS]; /* NULL: not wanted */
+	bool unchanged;
+	char *output;
+};
+
+/* Parse `NAME`, `NAME=INTERVAL` or `NAME INTERVAL` at ARGV[*I]. A reader's name does not begin with a digit. */
+static bool profile_parse_kind(struct profile *profile, char **argv, int *i)
+{
+	const char *word = argv[*i], *next = argv[*i + 1];
+
+	for (size_t kind = 0; kind < PROFILE_KINDS; kind++) {
+		size_t length = strlen(profile_kinds[kind].name);
+
+		if (strncmp(word, profile_kinds[kind].name, length) ||
+		    (word[length] && word[length] != '='))
+			continue;
+		profile->intervals[kind] = profile_kinds[kind].interval;
+		if (word[length])
+			profile->intervals[kind] = word + length + 1;
+		else if (next && *next >= '0' && *next <= '9')
+			profile->intervals[kind] = argv[++*i];
+		return true;
+	}
+	return false;
+}
+
+/* Parse the switches from ARGV[*I]. Returns false after a message. */
+static bool profile_parse(struct profile *profile, int argc, char **argv, int *i)
+{
+	for (; *i < argc && argv[*i][0] == '-'; (*i)++) {
+		const char *word = argv[*i];
+
+		if (!strcmp(word, "-t") && *i + 1 < argc &&
+		    !args_duration(argv[*i + 1], &profile->ns)) {
+			(*i)++;
+		} else if (!strcmp(word, "-o") && *i + 1 < argc) {
+			profile->output = argv[++*i];
+		} else if (!strcmp(word, "--unchanged")) {
+			profile->unchanged = true;
+		} else if (!profile_parse_kind(profile, argv, i)) {
+			message_print("profile: '%s' is not -t TIME, --cpu, --wall, --mem, "
+				      "--unchanged or -o FILE",
+				      word);
+			return false;
 		}
 	}
-	snprintf(path, sizeof(path), "/debug/pprof/%s?form=jfr&seconds=%.3f",
-		 t.metric[2] == 'w' ? "wall" : "profile", (double)ns / 1e9);
-	t.path = path;
-	t.wait_ns = ns;
+	return true;
+}
+
+/* Set the reader of T for the output's name. READER_ARGV has room for its words. */
+static bool profile_choose_output(const struct profile *profile, struct capture *t,
+				  char *reader_argv[3])
+{
+	for (size_t i = 0; i < sizeof(profile_outputs) / sizeof(profile_outputs[0]); i++) {
+		if (!text_has_suffix(profile->output, profile_outputs[i].suffix))
+			continue;
+		if (!profile_outputs[i].reader) {
+			t->output = profile->output;
+			return true;
+		}
+		reader_argv[0] = (char *)(uintptr_t)profile_outputs[i].reader;
+		reader_argv[1] = (char *)(uintptr_t) "-o";
+		reader_argv[2] = profile->output;
+		t->reader_argv = reader_argv;
+		t->reader_argc = 3;
+		return true;
+	}
+	message_print("profile: %s: the name must end in .jfr, .html, .pb.gz or .collapsed",
+		      profile->output);
+	return false;
+}
+
+/* Set the request of T, with PATHS and BODY as storage, and its metric. Returns false after a message. */
+static bool profile_choose_request(const struct profile *profile, struct capture *t,
+				   char paths[2][128], char body[512])
+{
+	size_t used = 0, kinds = 0, last = 0;
+
+	for (size_t i = 0; i < PROFILE_KINDS; i++) {
+		if (!profile->intervals[i])
+			continue;
+		last = i;
+		kinds++;
+		used += (size_t)snprintf(body + used, 512 - used, "%s=%.100s\n",
+					 profile_kinds[i].variable, profile->intervals[i]);
+	}
+	if (kinds > 1 && !t->output) {
+		message_print("profile: choose one of --cpu, --wall and --mem, or write a .jfr");
+		return false;
+	}
+	t->metric = profile_kinds[last].metric;
+	snprintf(paths[0], sizeof(paths[0]), "/profile?form=jfr&seconds=%.3f",
+		 (double)profile->ns / 1e9);
+	snprintf(paths[1], sizeof(paths[1]), "%s?form=jfr&seconds=%.3f",
+		 kinds > 1 ? "/recording" : profile_kinds[last].path, (double)profile->ns / 1e9);
+	t->body = profile->unchanged ? NULL : body;
+	t->path = profile->unchanged ? paths[1] : paths[0];
+	t->read_path = profile->unchanged ? NULL : paths[1];
+	t->wait_ns = profile->ns;
+	return true;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+	struct capture t = { .limits_period = true };
+	struct profile profile = { .ns = 10000000000u };
+	char paths[2][128], body[512], *reader_argv[3];
+	int i = 2;
+
+	if (!command_parse_pid(argv[1], &t.pid) || !profile_parse(&profile, argc, argv, &i))
+		return COMMAND_USAGE;
 	t.reader_argv = argv + i;
 	t.reader_argc = argc - i;
+	if (profile.output && t.reader_argc) {
+		message_print("profile: give either -o FILE or %s with its own -o", argv[i]);
+		return COMMAND_USAGE;
+	}
+	if (!profile.intervals[PROFILE_WALL] && !profile.intervals[PROFILE_MEM] &&
+	    !profile.intervals[PROFILE_CPU])
+		profile.intervals[PROFILE_CPU] = profile_kinds[PROFILE_CPU].interval;
+	if ((profile.output && !profile_choose_output(&profile, &t, reader_argv)) ||
+	    !profile_choose_request(&profile, &t, paths, body))
+		return COMMAND_USAGE;
 	return capture_read(&t);
 }
 

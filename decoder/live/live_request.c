@@ -72,17 +72,21 @@ static int request_format(struct buf *text, const char *method, const char *path
 	return err ? err : buf_printf(text, "Connection: close\r\n\r\n%s", body);
 }
 
-/* Print the reason of a truncated recording, which a header contains. BODY is the offset of the body. */
-static void answer_print_truncation(const struct live_request *request, const struct buf *answer,
-				    size_t body)
+/* Print the headers that explain the answer. BODY is the offset of the body. */
+static void answer_print_notes(const struct live_request *request, const struct buf *answer,
+			       size_t body)
 {
-	static const char header[] = "\r\nAsprof-Agent-Truncated: ";
-	const char *words = memmem(answer->data, body, header, strlen(header));
+	static const char *const headers[] = { "\r\nAsprof-Agent-Note: ",
+					       "\r\nAsprof-Agent-Truncated: " };
 
-	if (!words || request->captures_problem)
-		return;
-	words += strlen(header);
-	message_print("process %d: %.*s", request->pid, (int)strcspn(words, "\r"), words);
+	for (size_t i = 0; i < 2 && !request->captures_problem; i++) {
+		const char *words = memmem(answer->data, body, headers[i], strlen(headers[i]));
+
+		if (!words)
+			continue;
+		words += strlen(headers[i]);
+		message_print("process %d: %.*s", request->pid, (int)strcspn(words, "\r"), words);
+	}
 }
 
 /* Returns the status of ANSWER and sets *BODY to its body's offset. Returns 0 if ANSWER is no HTTP answer. */
@@ -104,8 +108,16 @@ static int request_exchange(const struct live_request *request,
 {
 	const char *token =
 		connection->wants_token && !request->is_scan ? live_endpoint_token() : NULL;
+	bool reads = request->read_path && connection->wants_token && !token;
 	struct buf text = BUF_INIT(65536);
-	int err = request_format(&text, request->method, request->path, request->body, token);
+	int err =
+		reads ? request_format(&text, "GET", request->read_path, "", NULL)
+		      : request_format(&text, request->method, request->path, request->body, token);
+
+	if (reads)
+		message_print("process %d: sampled at its own intervals: without "
+			      "ASPROF_AGENT_LISTEN_TOKEN its TCP address accepts no changes",
+			      request->pid);
 
 	if (!err)
 		err = request_send(connection->fd, &text, deadline_ns);
@@ -142,7 +154,7 @@ int live_request_send(const struct live_request *request, struct buf *out)
 			err = status ? -EREMOTEIO : -EPROTO;
 	}
 	if (!err)
-		answer_print_truncation(request, &answer, at);
+		answer_print_notes(request, &answer, at);
 	if (!err)
 		err = buf_append(out, answer.data + at, answer.length - at);
 	else if (request->captures_problem)

@@ -16,7 +16,9 @@
 struct live_request {
 	pid_t pid;
 	const char *method, *path;
-	const char *body;      /* "": none */
+	const char *body; /* "": none */
+	const char *
+		read_path; /* to GET, after a message, if a POST needs a token and there is none; NULL: none */
 	uint64_t wait_ns;      /* added to the usual timeout */
 	bool captures_problem; /* errors are stored in OUT, not printed */
 	bool is_scan; /* the user did not name this process: no token is sent, and the timeout is shorter */

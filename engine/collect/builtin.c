@@ -42,7 +42,8 @@ static struct {
 	struct wake *collector;
 	bool beside; /* the recording also holds the chunks of another engine */
 	int fd;      /* the recording; -1 when not running */
-	int signo;   /* the sampling signal, if threads are sampled */
+	int signo;   /* the sampling signal, if threads are sampled; else 0 */
+	uint64_t mem_bytes;
 } engine = { .fd = -1 };
 
 static bool start_is_memory_only(const struct engine_start *r)
@@ -82,6 +83,8 @@ static int builtin_start_sampling(const struct engine_start *r)
 	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
 	int err;
 
+	engine.signo = 0;
+	engine.mem_bytes = r->mem_bytes;
 	/* Native memory alone, next to another engine, needs no signals. */
 	if (!start_is_memory_only(r)) {
 		timers.signo = sampler_install();
@@ -158,7 +161,13 @@ static int builtin_read_options(struct engine_start *r)
 	}
 	if (r->interval_ns < INTERVAL_MIN_NS)
 		return builtin_refuse_option("interval");
-	return r->wall_ns < INTERVAL_MIN_NS ? builtin_refuse_option("wall") : 0;
+	if (r->wall_ns < INTERVAL_MIN_NS)
+		return builtin_refuse_option("wall");
+	if (!r->cpu) { /* then the interval is the wall clock's */
+		r->wall_ns = r->interval_ns != ENGINE_OFF ? r->interval_ns : r->wall_ns;
+		r->interval_ns = ENGINE_OFF;
+	}
+	return 0;
 }
 
 static int builtin_start(const struct engine_start *wanted)
@@ -171,10 +180,6 @@ static int builtin_start(const struct engine_start *wanted)
 	err = builtin_read_options(&r);
 	if (err)
 		return err;
-	if (!r.cpu) { /* then the interval is the wall clock's */
-		r.wall_ns = r.interval_ns != ENGINE_OFF ? r.interval_ns : r.wall_ns;
-		r.interval_ns = ENGINE_OFF;
-	}
 	/* Works also where /proc is missing, or belongs to another process. */
 	fd = recording_number(r.file);
 	fd = fd_raise(fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
@@ -189,6 +194,28 @@ static int builtin_start(const struct engine_start *wanted)
 		return failed(-EIO, "builtin: start failed: cannot start sampling: %s",
 			      strerror(-err));
 	}
+	return 0;
+}
+
+/* The table of live allocations stays. */
+static int builtin_change_intervals(const struct engine_start *wanted)
+{
+	chunk_settings samples = { 0 }, memory = { 0 };
+	struct engine_start r = *wanted;
+	int err = engine.fd < 0 || !engine.signo ? -ENOTSUP : builtin_read_options(&r);
+
+	if (!err && (r.mem_bytes != engine.mem_bytes || start_is_memory_only(&r)))
+		err = -ENOTSUP;
+	if (err)
+		return err;
+	builtin_describe(samples, &r, false);
+	builtin_describe(memory, &r, true);
+	sampler_enable(false);
+	if (collector_change_settings(samples, memory))
+		log_debug("a chunk is lost at a change of intervals");
+	wall_start(r.wall_ns);
+	threads_set_interval(r.interval_ns);
+	sampler_enable(true);
 	return 0;
 }
 
@@ -268,6 +295,7 @@ const struct engine *builtin_engine(struct wake *collector)
 		.start = builtin_start,
 		.rotate = builtin_rotate,
 		.stop = builtin_stop,
+		.change_intervals = builtin_change_intervals,
 		.counts = builtin_counts,
 		.chunk_bytes = collector_mem_bytes,
 		.end_chunk = collector_end_chunk,

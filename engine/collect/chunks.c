@@ -70,6 +70,13 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 	return 0;
 }
 
+void chunks_set_settings(struct chunks *chunks, const chunk_settings samples,
+			 const chunk_settings memory)
+{
+	memcpy(chunks->settings, samples, sizeof(chunks->settings));
+	memcpy(chunks->mem_settings, memory, sizeof(chunks->mem_settings));
+}
+
 void chunks_close(struct chunks *chunks)
 {
 	chunks_close_mem(chunks);

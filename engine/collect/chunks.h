@@ -42,6 +42,10 @@ struct chunks {
 int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 		const chunk_settings *memory, bool beside_another);
 
+/* Set the settings of the chunks that begin later; of the same kinds as at chunks_open(). */
+void chunks_set_settings(struct chunks *chunks, const chunk_settings samples,
+			 const chunk_settings memory);
+
 /* An open chunk stays unfinished in the file. */
 void chunks_close(struct chunks *chunks);
 

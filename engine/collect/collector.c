@@ -331,6 +331,12 @@ int collector_end_chunk(void)
 	return err;
 }
 
+int collector_change_settings(const chunk_settings samples, const chunk_settings memory)
+{
+	chunks_set_settings(&collector.chunks, samples, memory);
+	return collector_end_chunk();
+}
+
 void collector_split_if_full(void)
 {
 	if (collector.early == EARLY_CHUNKS_MAX || !chunks_are_crowded(&collector.chunks))

@@ -29,6 +29,9 @@ int collector_rotate(void);
  * the retained memory. Returns 0 or -errno; the next collector_rotate() returns an error, too. */
 int collector_end_chunk(void);
 
+/* The same, and give the next chunks these settings. */
+int collector_change_settings(const chunk_settings samples, const chunk_settings memory);
+
 /* Finish the chunk early when its table of stacks is nearly full, and begin the next one of the
  * same report. At most EARLY_CHUNKS_MAX times per report. The next collector_rotate() returns an
  * error. */

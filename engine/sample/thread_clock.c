@@ -21,6 +21,11 @@ void thread_clock_open(const struct thread_timers *timers)
 	cpu_timer_seed();
 }
 
+void thread_clock_set_interval(uint64_t cpu_interval_ns)
+{
+	thread_clocks.timers.cpu_interval_ns = cpu_interval_ns;
+}
+
 void thread_clock_forbid(void)
 {
 	atomic_store(&thread_clocks.forbidden, true);

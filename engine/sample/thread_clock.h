@@ -34,6 +34,9 @@ struct thread_timers {
 /* Set the settings of all clocks that are started later. */
 void thread_clock_open(const struct thread_timers *timers);
 
+/* Set the CPU interval of all clocks that are started later. */
+void thread_clock_set_interval(uint64_t cpu_interval_ns);
+
 /* Never start a timer again. Async-signal-safe, as is thread_clock_disarm(), which disarms the
  * timers of one running clock. */
 void thread_clock_forbid(void);

@@ -43,6 +43,21 @@ void threads_open(const struct thread_timers *timers)
 			thread_clock_start(&t->clock, false);
 }
 
+void threads_set_interval(uint64_t cpu_interval_ns)
+{
+	struct thread *t;
+
+	/* A thread that starts meanwhile is found later. */
+	atomic_store(&is_open, false);
+	for (uint32_t at = 0; (t = thread_slot_next(&at));)
+		thread_clock_stop(&t->clock);
+	thread_clock_set_interval(cpu_interval_ns);
+	for (uint32_t at = 0; (t = thread_slot_next(&at));)
+		if (!atomic_load(&t->ended))
+			thread_clock_start(&t->clock, false);
+	atomic_store(&is_open, true);
+}
+
 int threads_admit(void)
 {
 	atomic_store(&is_open, true);

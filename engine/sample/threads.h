@@ -46,6 +46,10 @@ void threads_after_fork(void);
 /* Start sampling with TIMERS every thread that has a slot, or gets one later. */
 void threads_open(const struct thread_timers *timers);
 
+/* Change the CPU interval of all threads, whose first interval begins now. No handler may use the timers meanwhile:
+ * sampler_enable(). */
+void threads_set_interval(uint64_t cpu_interval_ns);
+
 /* Acquire a slot for thread TID, which did not register itself. The stack range is 0 if unknown. */
 void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high);
 

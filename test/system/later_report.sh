@@ -53,7 +53,9 @@ for engine in $(engines); do
 		grep -q '^Period: 2000000$' "$work/raw" || fail "$engine: pprof: $(head -n 5 "$work/raw")"
 	fi
 	weighs 2 "$engine: profile" "$agent" profile "$pid" -t 1s
-	weighs 50 "$engine: profile --wall" "$agent" profile "$pid" -t 0.5s --wall
+	weighs 50 "$engine: profile --wall --unchanged" "$agent" profile "$pid" -t 0.5s --wall --unchanged
+	weighs 10 "$engine: profile --wall" "$agent" profile "$pid" -t 0.5s --wall
+	weighs 50 "$engine: after profile --wall" "$agent" profile "$pid" -t 0.5s --wall --unchanged
 
 	# Changed while a profile is taken, each part counts as it was sampled.
 	"$agent" profile "$pid" -t 3s >"$work/both" 2>&1 &

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/agent/failure.h"
+#include "core/agent/intervals.h"
 #include "core/agent/session.h"
 #include "core/fd.h"
 #include "core/units.h"
@@ -429,6 +430,143 @@ START_TEST(recordings_are_bounded)
 }
 END_TEST
 
+/* ---- Temporary intervals ---- */
+
+/* Begin a recording FD with one temporary interval. */
+static int begin_at(int fd, const char *name, const char *value)
+{
+	call.fd = fd;
+	call.finishes_chunks = true;
+	call.until_ns = 1000;
+	call.option_count = 0;
+	set(name, value);
+	return ask(LIVE_BEGIN);
+}
+
+static void end_recording(int fd)
+{
+	call.fd = fd;
+	ask(LIVE_CANCEL);
+}
+
+static uint64_t interval_of_status(void)
+{
+	ck_assert_int_eq(ask(LIVE_STATUS), 0);
+	return call.status.cpu_interval_ns;
+}
+
+START_TEST(intervals_of_a_recording_end_with_it)
+{
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "2ms"), 0);
+	ck_assert_uint_eq(engine.interval_ns, MS(2));
+	ck_assert_uint_eq(interval_of_status(), MS(2));
+	end_recording(1000);
+	ck_assert_uint_eq(engine.interval_ns, MS(10));
+	ck_assert_uint_eq(interval_of_status(), MS(10));
+	ck_assert_uint_eq(engine.starts, 3);
+	/* Longer ones than those of the settings change nothing. */
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "20ms"), 0);
+	end_recording(1000);
+	ck_assert_uint_eq(engine.starts, 3);
+}
+END_TEST
+
+START_TEST(recordings_do_not_undo_the_intervals_of_others)
+{
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "5ms"), 0);
+	ck_assert_int_eq(begin_at(1001, "CPU_INTERVAL", "2ms"), 0);
+	ck_assert_uint_eq(engine.interval_ns, MS(2));
+	ck_assert_int_eq(begin_at(1002, "NATIVE_MEM", "64k"), 0);
+	end_recording(1001);
+	ck_assert_uint_eq(engine.interval_ns, MS(5));
+	call.option_count = 0;
+	set("CPU_INTERVAL", "7ms");
+	ck_assert_int_eq(ask(LIVE_OPTIONS), 0);
+	ck_assert_uint_eq(engine.interval_ns, MS(5));
+	ck_assert_uint_eq(interval_of_status(), MS(5));
+	ck_assert_uint_eq(call.status.native_mem_bytes, KIB(64));
+	end_recording(1000);
+	ck_assert_uint_eq(engine.interval_ns, MS(7));
+	end_recording(1002);
+	ck_assert_uint_eq(interval_of_status(), MS(7));
+	ck_assert_uint_eq(call.status.native_mem_bytes, OPTION_OFF);
+}
+END_TEST
+
+START_TEST(intervals_end_with_their_lease)
+{
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "2ms"), 0);
+	ck_assert_uint_eq(intervals_expire(&session, 999), 1000);
+	ck_assert_uint_eq(engine.interval_ns, MS(2));
+	ck_assert_uint_eq(intervals_expire(&session, 1000), UINT64_MAX);
+	ck_assert_uint_eq(engine.interval_ns, MS(10));
+	ck_assert_uint_eq(session.capture_count, 1);
+	end_recording(1000);
+	ck_assert_uint_eq(engine.starts, 3);
+}
+END_TEST
+
+START_TEST(intervals_that_the_engine_refuses_leave_the_others)
+{
+	engine.refuses_ns = MS(2);
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "2ms"), -EIO);
+	ck_assert_str_eq(call.problem, "it will not");
+	ck_assert_uint_eq(engine.interval_ns, MS(10));
+	ck_assert_uint_eq(session.capture_count, 0);
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "2 parsecs"), -EINVAL);
+	ck_assert_int_eq(begin_at(1000, "TAGS", "a=b"), -EINVAL);
+	ck_assert_uint_eq(session.capture_count, 0);
+	ck_assert_uint_eq(interval_of_status(), MS(10));
+}
+END_TEST
+
+static unsigned changes;
+
+static int change_intervals(const struct engine_start *wanted)
+{
+	engine.interval_ns = wanted->interval_ns;
+	changes++;
+	return 0;
+}
+
+static bool never(void)
+{
+	return false;
+}
+
+START_TEST(an_engine_changes_intervals_without_a_restart)
+{
+	struct engine changing = fake;
+
+	changing.change_intervals = change_intervals;
+	session.all.engine = session.with.engine = &changing;
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "2ms"), 0);
+	ck_assert_uint_eq(engine.interval_ns, MS(2));
+	end_recording(1000);
+	ck_assert_uint_eq(engine.interval_ns, MS(10));
+	ck_assert_uint_eq(engine.starts, 1);
+	ck_assert_uint_eq(changes, 2);
+	/* The data before, and the data of the recording. */
+	ck_assert_uint_eq(session.reports, 2);
+	session.all.engine = session.with.engine = &fake;
+}
+END_TEST
+
+START_TEST(an_engine_that_cannot_restart_keeps_its_intervals)
+{
+	struct engine running = fake;
+
+	running.can_restart = never;
+	session.all.engine = session.with.engine = &running;
+	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "2ms"), 0);
+	ck_assert_ptr_nonnull(strstr(call.problem, "cannot restart"));
+	ck_assert_uint_eq(interval_of_status(), MS(10));
+	end_recording(1000);
+	ck_assert_uint_eq(engine.starts, 1);
+	session.all.engine = session.with.engine = &fake;
+}
+END_TEST
+
 /* ---- The mailbox ---- */
 
 static struct live live;
@@ -504,6 +642,12 @@ int main(void)
 	tcase_add_test(tcase, so_much_is_reported_before_the_interval_is_over);
 	tcase_add_test(tcase, nothing_is_written_to_recordings_after_the_endpoint);
 	tcase_add_test(tcase, recordings_are_bounded);
+	tcase_add_test(tcase, intervals_of_a_recording_end_with_it);
+	tcase_add_test(tcase, recordings_do_not_undo_the_intervals_of_others);
+	tcase_add_test(tcase, intervals_end_with_their_lease);
+	tcase_add_test(tcase, intervals_that_the_engine_refuses_leave_the_others);
+	tcase_add_test(tcase, an_engine_changes_intervals_without_a_restart);
+	tcase_add_test(tcase, an_engine_that_cannot_restart_keeps_its_intervals);
 	tcase_add_test(tcase, who_asks_waits_for_the_answer);
 	tcase_add_test(tcase, who_asks_at_the_end_is_let_go);
 	tcase_set_timeout(tcase, 60);
