@@ -439,13 +439,20 @@ static int call_answer(struct session *s, struct live_call *call, bool *broken)
 	return -EINVAL;
 }
 
+/* True for an error of the client, which is not one of the session. */
+static bool call_is_refused(int err)
+{
+	return err == -EINPROGRESS || err == -EINVAL || err == -EALREADY || err == -ESRCH ||
+	       err == -EBUSY || err == -ENOTSUP;
+}
+
 int session_answer(struct session *s, struct live_call *call)
 {
 	bool broken = false;
 
 	call->problem[0] = '\0';
 	call->err = call_answer(s, call, &broken);
-	if (call->err && call->err != -EINPROGRESS)
+	if (call->err && !call_is_refused(call->err))
 		format_text(s->error, sizeof(s->error), "%s",
 			    *call->problem ? call->problem : strerror(-call->err));
 	return broken ? call->err : 0;

@@ -53,23 +53,58 @@ bool command_parse_pid(const char *text, pid_t *pid)
 
 #define NAME_SIZE 128
 
+enum unit { UNIT_NONE, UNIT_TIME, UNIT_DURATION, UNIT_BYTES };
+
+/* Make words of the JSON name NAME, "settings.cpu_interval_ns", and return the unit that ends it. */
+static enum unit label_of(const char *name, char label[NAME_SIZE])
+{
+	static const struct {
+		const char *suffix;
+		enum unit unit;
+	} units[] = { { "_ms", UNIT_TIME }, { "_ns", UNIT_DURATION }, { "_bytes", UNIT_BYTES } };
+	enum unit unit = UNIT_NONE;
+
+	snprintf(label, NAME_SIZE, "%s", name);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (text_has_suffix(label, units[i].suffix)) {
+			label[strlen(label) - strlen(units[i].suffix)] = '\0';
+			unit = units[i].unit;
+		}
+	for (char *p = label; *p; p++)
+		if (*p == '_' || *p == '.')
+			*p = ' ';
+	return unit;
+}
+
+static const char *number_text(char text[TEXT_NUMBER], double value, enum unit unit)
+{
+	switch (unit) {
+	case UNIT_TIME:
+		return value > 0 ? text_local_time(text, value, "%Y-%m-%d %H:%M:%S") : "never";
+	case UNIT_DURATION:
+		return text_duration(text, value);
+	case UNIT_BYTES:
+		return text_bytes(text, value);
+	case UNIT_NONE:
+		break;
+	}
+	snprintf(text, TEXT_NUMBER, "%.17g", value);
+	return text;
+}
+
 static void print_value(const char *name, const cJSON *item)
 {
-	char time[TEXT_NUMBER];
+	char label[NAME_SIZE], number[TEXT_NUMBER];
+	enum unit unit = label_of(name, label);
+	const char *value = "off";
 
-	if (cJSON_IsString(item)) {
-		print_clean("%-36s %s\n", name, item->valuestring);
-	} else if (cJSON_IsNumber(item) && text_has_suffix(name, "_ms") && item->valuedouble > 0) {
-		print_clean("%-36s %s\n", name,
-			    text_local_time(time, item->valuedouble, "%Y-%m-%d %H:%M:%S"));
-	} else if (cJSON_IsNumber(item)) {
-		print_clean("%-36s %.17g\n", name, item->valuedouble);
-	} else {
-		print_clean("%-36s %s\n", name,
-			    cJSON_IsTrue(item)    ? "yes"
-			    : cJSON_IsFalse(item) ? "no"
-						  : "off");
-	}
+	if (cJSON_IsString(item))
+		value = *item->valuestring ? item->valuestring : "none";
+	else if (cJSON_IsNumber(item))
+		value = number_text(number, item->valuedouble, unit);
+	else if (cJSON_IsBool(item))
+		value = cJSON_IsTrue(item) ? "yes" : "no";
+	print_clean("%-32s %s\n", label, value);
 }
 
 static void print_object(const cJSON *object, const char *prefix);

@@ -3,6 +3,7 @@
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/live_request.h"
 #include "decoder/output/message.h"
+#include "engine/process/proc_file.h"
 #include "profile/basics/text.h"
 
 #include <cjson/cJSON.h>
@@ -41,15 +42,29 @@ static const char *format_time(double ms, char text[TEXT_NUMBER])
 	return strcmp(text, today) ? text : text_local_time(text, ms, "%H:%M:%S");
 }
 
+/* The kernel's name of process PID. Returns false when the process has ended. */
+static bool read_name(pid_t pid, char name[64])
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (proc_file_read(path, name, 64) <= 0)
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	return true;
+}
+
 static void print_status_row(pid_t pid, const cJSON *status)
 {
 	const cJSON *samples = cJSON_GetObjectItemCaseSensitive(status, "samples");
 	const cJSON *reports = cJSON_GetObjectItemCaseSensitive(status, "reports");
 	bool running = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(status, "running"));
-	char since[TEXT_NUMBER], last[TEXT_NUMBER];
+	const char *executable = live_json_text(status, "executable");
+	char since[TEXT_NUMBER], last[TEXT_NUMBER], name[64];
 
+	read_name(pid, name);
 	print_clean("%7d %-16.16s %-15.15s %-10s %10.17g %6.17g  %s\n", pid,
-		    live_json_text(status, "executable"),
+		    *executable ? executable : name,
 		    running ? live_json_text(status, "engine") : "stopped",
 		    format_time(json_number_at(status, "since_ms"), since),
 		    json_number_at(samples, "taken"), json_number_at(samples, "lost"),
@@ -107,25 +122,32 @@ static void ps_request_all(struct ps_requests *requests)
 	pthread_attr_destroy(&attr);
 }
 
+static void print_row_without_status(const struct ps_row *row, const char *name)
+{
+	print_clean("%7d %-16.16s %s\n", row->pid, name,
+		    row->err == -ENOTCONN    ? "no live endpoint"
+		    : row->err == -EREMOTEIO ? "refuses; see asprof-agent status"
+					     : "no answer");
+}
+
 static void print_process(struct ps_result *result, struct ps_row *row)
 {
 	cJSON *status =
 		row->err ? NULL
 			 : cJSON_ParseWithLength((char *)row->answer.data, row->answer.length);
+	char name[64];
 
 	if (row->err == -EACCES) {
 		result->refused++;
-	} else if (row->err != -ESRCH && row->err != -ENOENT) {
+	} else if (row->err != -ESRCH && row->err != -ENOENT &&
+		   (status || read_name(row->pid, name))) {
 		if (!result->shown++)
 			printf("%7s %-16s %-15s %-10s %10s %6s  %s\n", "PID", "NAME", "ENGINE",
 			       "SINCE", "SAMPLES", "LOST", "LAST REPORT");
 		if (status)
 			print_status_row(row->pid, status);
 		else
-			printf("%7d %-16s %s\n", row->pid, "-",
-			       row->err == -ENOTCONN    ? "no live endpoint"
-			       : row->err == -EREMOTEIO ? "refuses; see asprof-agent status"
-							: "no answer");
+			print_row_without_status(row, name);
 	}
 	cJSON_Delete(status);
 	buf_free(&row->answer);

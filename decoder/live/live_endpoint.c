@@ -490,11 +490,13 @@ int live_endpoint_connect(pid_t pid, uint64_t deadline_ns, struct live_connectio
 	return err;
 }
 
+/* The main thread of this command has the name of an agent's thread. */
 static bool process_has_agent(pid_t pid)
 {
 	struct target target;
 	bool has = !target_open(&target, pid) && (find_thread(&target, "asprof-live") > 0 ||
-						  find_thread(&target, "asprof-agent") > 0);
+						  (!thread_has_name(&target, pid, "asprof-agent") &&
+						   find_thread(&target, "asprof-agent") > 0));
 
 	target_close(&target);
 	return has;

@@ -41,7 +41,7 @@ finds() {
 	if [ -n "$2" ]; then
 		grep -qE "^$2" "$work/out"
 	else
-		! grep -E '^(stop|note)' "$work/out" | grep -qv '^note  seccomp: '
+		! grep -E '^(stop|note)' "$work/out" | grep -qvE '^note  (seccomp|exit): '
 	fi && [ $status = "$1" ] || fail "'$2', status $1: got $status: $(cat "$work/out")"
 }
 
@@ -79,7 +79,7 @@ done
 program=$(program live)
 held one LOCAL_DIR="$work/reports" EXIT_TIMEOUT=1s PYROSCOPE_URL="$url/refuses" REPORTING_INTERVAL=1s CPU_INTERVAL=5ms "$program"
 one=$pid
-until_true sh -c "'$agent' status $one | grep -q 'pyroscope.last_error  *[A-Z]'" ||
+until_true sh -c "'$agent' status $one | grep -q 'pyroscope last error  *[A-Z]'" ||
 	fail "no failed delivery: $("$agent" status "$one" 2>&1)"
 finds 1 'stop  pyroscope: .* 401' "$one"
 finds 1 'stop  delivery: the last delivery to pyroscope failed: Permission denied' "$one"

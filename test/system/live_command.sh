@@ -32,6 +32,7 @@ one=$pid
 listens "$one"
 until_true grep -q ready "$work/one.out" || fail "the program does not run"
 told ps | grep -q "^ *$one live  *builtin " || fail "ps: $(cat "$work/told")"
+! grep -q ' asprof-agent  *no live endpoint' "$work/told" || fail "ps lists itself: $(cat "$work/told")"
 told status "$one" | grep -q '^running  *yes$' || fail "status: $(cat "$work/told")"
 told status "$one" --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["pid"] > 0' ||
 	fail "status --json: $(cat "$work/told")"
@@ -58,8 +59,9 @@ refused '10 parsecs is not accepted' set "$one" CPU_INTERVAL='10 parsecs'
 refused 'there is no option NONE' set "$one" NONE=1
 refused 'cannot be set while' set "$one" S3_BUCKET=b
 told set "$one" 'TAGS=sum=a&b=%,c=d' ASPROF_AGENT_CPU_INTERVAL=3ms
-told status "$one" | grep -q '^settings.tags  *sum=a&b=%,c=d$' || fail "set: $(cat "$work/told")"
-told status "$one" | grep -q '^settings.cpu_interval_ns  *3000000$' || fail "set: $(cat "$work/told")"
+told status "$one" | grep -q '^last error  *none$' || fail "a refused setting is an error: $(cat "$work/told")"
+told status "$one" | grep -q '^settings tags  *sum=a&b=%,c=d$' || fail "set: $(cat "$work/told")"
+told status "$one" | grep -q '^settings cpu interval  *3 ms$' || fail "set: $(cat "$work/told")"
 told flush "$one"
 
 refused 'there is no process' status 4194303
@@ -72,7 +74,7 @@ refused 'not a process ID' status sh
 kill -STOP "$one"
 until_true grep -q '^State:.*T' "/proc/$one/status" || fail "it is not stopped"
 refused "kill -CONT $one" status "$one"
-told ps | grep -q "^ *$one -  *no answer" || fail "ps: $(cat "$work/told")"
+told ps | grep -q "^ *$one live  *no answer" || fail "ps: $(cat "$work/told")"
 kill -CONT "$one"
 told status "$one" >/dev/null
 

@@ -228,7 +228,7 @@ impostor raw "$work/raw.sock"
 "$agent" status "$pid" --json >"$work/raw" 2>>"$work/said" || fail "status --json: $?: $(cat "$work/said")"
 "$agent" threads "$fake" >"$work/threads" 2>>"$work/said" || fail "threads: $?: $(cat "$work/said")"
 "$agent" ps >"$work/ps" 2>>"$work/said" || fail "ps: $?: $(cat "$work/said")"
-grep -q '^d_ms  *2.53e+14$' "$work/status" && grep -q '^c_ms  *9e+99$' "$work/status" &&
+grep -q '^d  *2.53e+14$' "$work/status" && grep -q '^c  *9e+99$' "$work/status" &&
 	grep -q '^pid  *1$' "$work/status" || fail "$(cat "$work/status")"
 [ "$(grep -c "^ *$fake " "$work/ps")" = 1 ] && [ "$(grep -cvE '^ *[0-9]+ |^ *PID ' "$work/ps")" = 0 ] ||
 	fail "ps: $(cat "$work/ps")"
