@@ -33,6 +33,7 @@ static const struct {
 	{ "symbols", doctor_symbols, NEEDS_PROGRAM },
 	{ "perf", doctor_perf, NEEDS_SETTINGS },
 	{ "seccomp", doctor_seccomp, NEEDS_SETTINGS | NOT_OF_RUN },
+	{ "exit", doctor_exit, NEEDS_SETTINGS | NEEDS_PROGRAM | NOT_OF_RUN },
 	{ "directory", doctor_directory, NEEDS_SETTINGS },
 	{ "spool", doctor_spool, NEEDS_SETTINGS },
 	{ "bucket", doctor_bucket, NEEDS_SETTINGS | NOT_OF_RUN },

@@ -82,7 +82,7 @@ doctor_check doctor_preloadable, doctor_library, doctor_malloc, doctor_unwind, d
 	doctor_go, doctor_java, doctor_engine;
 /* doctor_settings.c: settings, environment and kernel. */
 doctor_check doctor_settings, doctor_unknown, doctor_left_out, doctor_preloaded, doctor_perf,
-	doctor_seccomp;
+	doctor_seccomp, doctor_exit;
 /* doctor_destinations.c: directories and the bucket. */
 doctor_check doctor_directory, doctor_spool, doctor_bucket;
 /* doctor_servers.c: Pyroscope and OTLP servers. */

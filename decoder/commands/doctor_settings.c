@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/options/admit.h"
+#include "core/units.h"
 #include "decoder/commands/doctor.h"
 #include "decoder/output/log_capture.h"
 #include "engine/process/proc_file.h"
@@ -69,6 +70,25 @@ void doctor_preloaded(struct doctor_subject *p)
 			"file must exist in its root directory and be readable.",
 			"the preload is not in process %d, although LD_PRELOAD=%s", p->pid,
 			preloads);
+}
+
+/* Without a spool some kinds of exit lose the last report. For programs only where that is usual: Go. */
+void doctor_exit(struct doctor_subject *p)
+{
+	char interval[TEXT_NUMBER] = "no limit";
+
+	if (p->config.spool_dir || !(p->pid || p->file.is_go))
+		return;
+	if (p->config.reporting_interval_ns <= HOURS(24))
+		text_duration(interval, (double)p->config.reporting_interval_ns);
+	doctor_add_finding(p, SEVERITY_NOTE, NULL,
+			   "Set ASPROF_AGENT_SPOOL_DIR, so that the next process recovers them, or "
+			   "start the program by `asprof-agent run`.",
+			   "SIGKILL, a real-time signal%s lose the samples since the last report "
+			   "(at most %s)",
+			   p->file.is_go ? " and each normal end of this Go program"
+					 : " and exit_group(2) without the C library",
+			   interval);
 }
 
 /* Only async-profiler uses perf events. Root does not need the permission. */

@@ -41,7 +41,7 @@ finds() {
 silent() {
 	"$agent" doctor "${@:2}" >"$work/all" 2>&1 || fail "$1: status $?: $(cat "$work/all")"
 	# (The tests themselves may run in a container.)
-	sed '/^note  seccomp: /,+1d' "$work/all" >"$work/out"
+	sed -e '/^note  seccomp: /,+1d' -e '/^note  exit: SIGKILL/,+1d' "$work/all" >"$work/out"
 	[ "$(cat "$work/out")" = "found nothing that prevents profiles" ] ||
 		fail "$1: $(cat "$work/out")"
 }
@@ -196,6 +196,11 @@ finds "a preload that is not there" 1 "preloaded: .*although LD_PRELOAD" $pid
 no_process
 process LD_PRELOAD="$preload" "$work/bin/waits"
 silent "a profiled process" $pid
+finds "kinds of exit" 0 "exit: SIGKILL, .*lose the samples since the last report .at most 30 s" $pid
+no_process
+process LD_PRELOAD="$preload" ASPROF_AGENT_SPOOL_DIR="$work/spooled" "$work/bin/waits"
+silent "a process with a spool" $pid
+! grep -q '^note  exit: ' "$work/all" || fail "a process with a spool: $(cat "$work/all")"
 no_process
 process LD_PRELOAD="$preload" ASPROF_AGENT_WALL_INTERVAL=1 "$work/bin/waits"
 finds "a process with a wrong value" 1 "settings: .*WALL_INTERVAL" $pid
