@@ -25,7 +25,7 @@ client() {
 	hard="$hard $client"
 }
 
-# killed_client: as it is killed, whoever has started it says nothing.
+# kill_client NUMBER: end it by SIGKILL.
 kill_client() {
 	kill -KILL "$1"
 	wait "$1" 2>/dev/null

@@ -27,9 +27,11 @@ profile() {
 
 # gone PID: wait until the process has ended.
 gone() {
-	while [ -e "/proc/$1" ] && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; do
+	for _ in $(seq 1000); do
+		grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null || return 0
 		sleep 0.02
 	done
+	fail "process $1 does not end"
 }
 
 cat >"$work/burns.c" <<'END'
@@ -84,7 +86,10 @@ rm -rf "$out"
 # A child goes on after the program: its recording stays, and `recover` finds it in the directory of profiles.
 "$agent" run --cpu 1ms -o "$out" -- "$work/burns" fork >"$work/pids" 2>"$work/err" &
 run=$!
-until read -r parent child 2>/dev/null <"$work/pids"; do sleep 0.02; done
+for _ in $(seq 1000); do
+	! read -r parent child 2>/dev/null <"$work/pids" || break
+	sleep 0.02
+done
 begun burns "$child"
 kill -KILL "$parent"
 wait $run 2>/dev/null
