@@ -10,6 +10,7 @@
 #include "engine/collect/crash_chunk.h"
 #include "engine/collect/label_chunk.h"
 #include "engine/memory/mem.h"
+#include "engine/memory/mem_record.h"
 #include "engine/runtime/runtimes.h"
 
 /* async-profiler where its library is found, else the builtin engine; as the user chose. */
@@ -65,6 +66,7 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	if (c->native_mem_bytes == OPTION_OFF || equipment->engine == builtin_engine(wake))
 		return;
 	if (c->native_mem_engine != MEM_ENGINE_BUILTIN) {
+		mem_record_cancel_early();
 		if (c->native_mem_growth_permil != OPTION_OFF)
 			log_warn("NATIVE_MEM_GROWTH needs NATIVE_MEM_ENGINE=builtin beside %s, "
 				 "and has no effect",

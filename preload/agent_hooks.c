@@ -195,7 +195,7 @@ static void on_credentials_lost(void)
 
 static void on_sandbox(bool armed)
 {
-	bool called_off = sampler_call_off();
+	bool called_off = process_cancel_start();
 
 	if (armed && (end_own_threads() || called_off))
 		log_info("the program enters a sandbox; profiling is off in this process from now "
@@ -215,7 +215,7 @@ static void on_landlock(void)
 
 static void log_landlock(bool was_there)
 {
-	if ((sampler_call_off() || was_there) && !atomic_exchange(&is_landlock_logged, true))
+	if ((process_cancel_start() || was_there) && !atomic_exchange(&is_landlock_logged, true))
 		log_info("the program has entered a Landlock domain; profiling is off in this "
 			 "process from now on");
 }
@@ -273,7 +273,7 @@ static void on_signal_claimed(int signo)
 
 static void on_syscall_dispatch(bool armed)
 {
-	bool called_off = sampler_call_off();
+	bool called_off = process_cancel_start();
 
 	process_disable_agent();
 	if (armed && (end_own_threads() || called_off))

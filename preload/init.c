@@ -23,6 +23,7 @@
 #include "core/system.h"
 #include "core/start_environment.h"
 #include "engine/cfi/cfi_lookup.h"
+#include "engine/cfi/cfi_rules.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_record.h"
 #include "engine/runtime/mixed_stack.h"
@@ -66,9 +67,29 @@ const struct config *process_config(void)
 	return &config;
 }
 
+/* Sample native memory from now on, although the engine starts later. It is not known yet whether `auto` finds
+ * async-profiler, which then samples it from its start on. */
+static void start_mem_early(void)
+{
+	if (config.native_mem_bytes == OPTION_OFF ||
+	    (config.engine == ENGINE_ASYNC_PROFILER &&
+	     config.native_mem_engine != MEM_ENGINE_BUILTIN))
+		return;
+	cfi_lookup_init();
+	cfi_rules_init();
+	mem_record_start_early(config.native_mem_bytes);
+}
+
 static void notify_exit(void)
 {
 	exit_notify(EXITING_NORMALLY);
+}
+
+/* The agent may end before an engine has started. */
+static void on_agent_ended(void)
+{
+	mem_stop();
+	async_profiler_end();
 }
 
 static int agent_begin(void)
@@ -83,7 +104,7 @@ static int agent_begin(void)
 
 static int agent_start_due(uint64_t due_ns)
 {
-	int err = admitted ? agent_start(due_ns, agent_begin, async_profiler_end) : -EPERM;
+	int err = admitted ? agent_start(due_ns, agent_begin, on_agent_ended) : -EPERM;
 
 	if (!err && is_child)
 		exit_arm();
@@ -210,6 +231,14 @@ bool process_resume_after_call(int (*start)(void))
 	return true;
 }
 
+bool process_cancel_start(void)
+{
+	if (!sampler_call_off())
+		return false;
+	mem_stop();
+	return true;
+}
+
 void process_disable_agent(void)
 {
 	admitted = false;
@@ -218,7 +247,7 @@ void process_disable_agent(void)
 
 int process_stop_agent(void)
 {
-	bool called_off = sampler_call_off();
+	bool called_off = process_cancel_start();
 	int err = agent_leave(config.exit_timeout_ns);
 
 	return called_off && err == -ESRCH ? 0 : err;
@@ -228,8 +257,7 @@ void process_change_engine(void)
 {
 	config.engine = ENGINE_BUILTIN;
 	config.engine_options = NULL; /* for async-profiler */
-	if (config.native_mem_bytes != OPTION_OFF)
-		mem_expect();
+	start_mem_early();
 	agent_start_logged(0);
 }
 
@@ -287,8 +315,7 @@ static void schedule_agent_in_child(void)
 	if (sampler_call_later(delay_ns > PAST_FORK_NS ? delay_ns : PAST_FORK_NS,
 			       on_start_delay_end))
 		return;
-	if (config.native_mem_bytes != OPTION_OFF)
-		mem_expect();
+	start_mem_early();
 }
 
 /* Find the function that most children call, so that each of them need not. (execve(2) is called by its number.) */
@@ -463,24 +490,15 @@ static int set_hooks(void)
 	return 0;
 }
 
-/* True if the builtin engine may sample native memory: it is not known yet whether `auto` finds async-profiler. */
-static bool may_sample_mem(void)
-{
-	return config.native_mem_bytes != OPTION_OFF &&
-	       (config.engine != ENGINE_ASYNC_PROFILER ||
-		config.native_mem_engine == MEM_ENGINE_BUILTIN);
-}
-
 static int prepare_mem(void)
 {
 	if (config.native_mem_bytes != OPTION_OFF)
 		allocator_find_next();
-	if (may_sample_mem())
-		mem_expect();
 	if (config.native_mem_limit_bytes != OPTION_OFF)
 		mem_limit(config.native_mem_limit_bytes, &mem_record_port);
 	if (config.native_mem_growth_permil != OPTION_OFF)
 		mem_record_set_growth(config.native_mem_growth_permil, agent_request_report);
+	start_mem_early();
 	return 0;
 }
 

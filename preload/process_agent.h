@@ -13,6 +13,10 @@ int process_start_agent(void);
 /* Stop the agent and wait for its last report, or cancel a pending start. Returns the same as agent_stop(). */
 int process_stop_agent(void);
 
+/* Cancel the pending start of an agent that a signal would start. Returns false when none is pending.
+ * Async-signal-safe. */
+bool process_cancel_start(void);
+
 /* Create the thread of an agent that a signal would start after the start delay; it does nothing before that. The
  * program is about to do something after which that signal could be lost. Returns false when no start is pending.
  * Async-signal-safe. */

@@ -100,7 +100,8 @@ const struct option option_table[] = {
 	  .max = GIB(1024),
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "Bytes allocated between two samples of malloc; `0` records every allocation." },
+	  .help = "Bytes allocated between two samples of malloc; `0` records every allocation. "
+		  "The builtin engine also samples before `START_DELAY` is over." },
 	{ .name = "NATIVE_MEM_ENGINE",
 	  .type = OPTION_WORD,
 	  FIELD(native_mem_engine),

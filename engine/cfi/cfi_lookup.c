@@ -27,8 +27,12 @@ static _Atomic uintptr_t outermost;
 
 void cfi_lookup_init(void)
 {
+	static bool is_done;
 	find_object *find;
 
+	if (is_done)
+		return;
+	is_done = true;
 	/* By name, because an older glibc would not load this library with a reference. */
 	*(void **)&find = loaded_symbol_first("_dl_find_object").address;
 	atomic_store(&loader_find, find);

@@ -7,7 +7,8 @@
 #include "engine/reading/memory_reader.h"
 
 /* Find the loader's search for modules, which glibc has since 2.35. Without it every lookup fails.
- * Called in a thread of the program before there are others, because it calls the C library. */
+ * Called in a thread of the program before there are others, because it calls the C library; a
+ * second call does nothing. */
 void cfi_lookup_init(void);
 
 /* The header of the unwind sections that a lookup for PC would search; NULL when no lookup is

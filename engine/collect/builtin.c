@@ -117,7 +117,7 @@ static int builtin_start_collecting(const struct engine_start *r)
 
 static int builtin_start_all(const struct engine_start *r)
 {
-	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, engine.collector);
+	int err = ring_open(SAMPLE_RINGS, SAMPLE_RING_BYTES, engine.collector);
 
 	if (!err)
 		err = modules_open();

@@ -5,11 +5,6 @@
 #include "core/agent/engine.h"
 #include "core/wake.h"
 
-/* Two rings hold the samples of a tenth of a second of 100 threads, each 60 frames deep, at 10
- * ms. */
-#define BUILTIN_RINGS      2
-#define BUILTIN_RING_BYTES (256u << 10)
-
 /* The builtin engine; a process has one. Samples that wait wake COLLECTOR. */
 const struct engine *builtin_engine(struct wake *collector);
 

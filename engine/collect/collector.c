@@ -89,7 +89,6 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 
 	collector.early = 0;
 	collector.early_error = 0;
-	collector.lost_before = ring_lost();
 	collector.samples_before = collector.samples;
 	collector.late_before = collector.late;
 	err = chunks_open(&collector.chunks, fd, samples, memory, beside_another);

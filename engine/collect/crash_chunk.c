@@ -13,7 +13,7 @@
  * freed. Untouched pages take no memory. */
 int crash_chunk_open(struct wake *collector)
 {
-	int err = ring_open(BUILTIN_RINGS, BUILTIN_RING_BYTES, collector);
+	int err = ring_open(SAMPLE_RINGS, SAMPLE_RING_BYTES, collector);
 
 	return err ? err : modules_open();
 }

@@ -22,6 +22,23 @@ static struct {
 	struct live *live; /* used by the collector; MEM_STACKS_MAX of them */
 } mem_sampling_state;
 
+/* State of the tables after mem_start_early(). */
+enum {
+	EARLY_NONE,    /* mem_start() has opened them, or nothing has */
+	EARLY_WAITING, /* the first sampled allocation opens them */
+	EARLY_OPENING, /* a thread of the program does */
+	EARLY_OPEN,
+	EARLY_FAILED,
+};
+
+static struct {
+	_Atomic uint32_t state;
+	struct mem_config config;
+} early;
+
+/* Number of checks while a thread of the program opens the tables. */
+#define OPENING_CHECKS_MAX 1000
+
 /* Live allocations of one stack, while the table is read. */
 struct live {
 	uint64_t count16, bytes, oldest;
@@ -117,6 +134,48 @@ static void mem_record(const void *p, struct mem_allocation *a, uint64_t ticks, 
 	port->give_back(pcs);
 }
 
+static int mem_open_tables(void)
+{
+	int err = mem_table_open();
+
+	if (!err)
+		err = mem_stacks_open();
+	if (!err && !mem_sampling_state.live) {
+		mem_sampling_state.live =
+			system_map(MEM_STACKS_MAX * sizeof(*mem_sampling_state.live));
+		err = mem_sampling_state.live ? 0 : -ENOMEM;
+	}
+	return err;
+}
+
+static int mem_open(const struct mem_config *config)
+{
+	int err = mem_open_tables();
+
+	if (err)
+		return err;
+	if (!mem_stacks_clear(mem_table_clear))
+		return -EAGAIN;
+	mem_growth_start(config->growth_permil);
+	return 0;
+}
+
+/* True if the tables are open. After mem_start_early() the first sampled allocation opens them;
+ * those of other threads at this moment are lost. */
+static bool mem_early_open(void)
+{
+	uint32_t state = atomic_load_explicit(&early.state, memory_order_acquire);
+	bool is_open;
+
+	if (state != EARLY_WAITING)
+		return state == EARLY_NONE || state == EARLY_OPEN;
+	if (!atomic_compare_exchange_strong(&early.state, &state, EARLY_OPENING))
+		return false;
+	is_open = !mem_open(&early.config);
+	atomic_store(&early.state, is_open ? EARLY_OPEN : EARLY_FAILED);
+	return is_open;
+}
+
 /* The recording gets the refused call as an allocation without an address. */
 static void mem_record_refused(size_t size, const void *caller)
 {
@@ -164,7 +223,7 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 
 	if (!sampled)
 		return;
-	if (p && mem_stacks_enter()) {
+	if (p && mem_early_open() && mem_stacks_enter()) {
 		a.weight = mem_sample_weight(size);
 		a.birth = clock_ticks();
 		mem_record(p, &a, a.birth, caller);
@@ -176,11 +235,18 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 	errno = saved;
 }
 
+/* False also while the table has entries of the parent process only. */
+static bool mem_is_recording(void)
+{
+	return atomic_load_explicit(&mem_sampling, memory_order_relaxed) &&
+	       atomic_load_explicit(&early.state, memory_order_relaxed) != EARLY_WAITING;
+}
+
 static void mem_end_life(const void *p, uint64_t ticks, const struct mem_allocation *a)
 {
 	mem_stacks_freed(a->stack, count16(a), a->weight);
 	mem_growth_subtract(a->weight);
-	if (atomic_load_explicit(&mem_sampling, memory_order_relaxed))
+	if (mem_is_recording())
 		port_get()->freed(p, ticks, a);
 }
 
@@ -224,7 +290,7 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 		mem_insert(p, was);
 	} else {
 		mem_end_life(p, resize->begun, was);
-		if (moved && size && atomic_load(&mem_sampling)) {
+		if (moved && size && mem_is_recording()) {
 			a.size = size;
 			a.weight = mem_sample_reweight(was->size, was->weight, growth, size);
 			mem_record(moved, &a, clock_ticks(), caller);
@@ -255,39 +321,59 @@ const char *mem_passed_by(void)
 	return atomic_load(&passed_by);
 }
 
-void mem_expect(void)
+static void mem_reset_output(const struct mem_port *port)
 {
-	mem_sample_expect();
+	atomic_store(&mem_sampling_state.port, port);
+	atomic_store(&mem_sampling_state.lost, 0);
+	atomic_store(&mem_sampling_state.evicted, 0);
+	atomic_store(&mem_sampling_state.evicted_bytes, 0);
 }
 
-static int mem_open_tables(void)
+void mem_start_early(const struct mem_config *config)
 {
-	int err = mem_table_open();
+	if (config->interval == MEM_OFF)
+		return;
+	early.config = *config;
+	mem_reset_output(config->port);
+	atomic_store(&early.state, EARLY_WAITING);
+	atomic_store(&mem_sampling, true);
+	mem_sample_on(config->interval);
+	mem_thread.left = 0; /* counted down before, with no interval or another process's */
+}
 
-	if (!err)
-		err = mem_stacks_open();
-	if (!err && !mem_sampling_state.live) {
-		mem_sampling_state.live =
-			system_map(MEM_STACKS_MAX * sizeof(*mem_sampling_state.live));
-		err = mem_sampling_state.live ? 0 : -ENOMEM;
+/* Wait until no thread of the program is opening the tables. Returns false if one stays. */
+static bool mem_early_settle(void)
+{
+	for (int i = 0; i < OPENING_CHECKS_MAX; i++) {
+		if (atomic_load(&early.state) != EARLY_OPENING)
+			return true;
+		system_yield();
 	}
-	return err;
+	return false;
+}
+
+/* Continue what mem_start_early() has started. Returns false if that is not possible. */
+static bool mem_early_continue(const struct mem_config *config)
+{
+	uint32_t open = EARLY_OPEN;
+
+	return atomic_load(&mem_sampling) && early.config.interval == config->interval &&
+	       mem_early_open() && atomic_compare_exchange_strong(&early.state, &open, EARLY_NONE);
 }
 
 int mem_start(const struct mem_config *config)
 {
-	int err = mem_open_tables();
+	int err;
 
+	if (!mem_early_settle())
+		return -EAGAIN;
+	if (mem_early_continue(config))
+		return 0;
+	mem_stop();
+	err = mem_open(config);
 	if (err)
 		return err;
-	mem_stop();
-	if (!mem_stacks_clear(mem_table_clear))
-		return -EAGAIN;
-	mem_growth_start(config->growth_permil);
-	atomic_store(&mem_sampling_state.port, config->port);
-	atomic_store(&mem_sampling_state.lost, 0);
-	atomic_store(&mem_sampling_state.evicted, 0);
-	atomic_store(&mem_sampling_state.evicted_bytes, 0);
+	mem_reset_output(config->port);
 	if (config->interval != MEM_OFF) {
 		atomic_store(&mem_sampling, true);
 		mem_sample_on(config->interval);
@@ -295,17 +381,30 @@ int mem_start(const struct mem_config *config)
 	return 0;
 }
 
+static void mem_early_end(void)
+{
+	uint32_t state = atomic_load(&early.state);
+
+	/* A thread that is opening the tables goes on. */
+	while (state != EARLY_OPENING &&
+	       !atomic_compare_exchange_weak(&early.state, &state, EARLY_NONE))
+		;
+}
+
 void mem_stop(void)
 {
 	atomic_store(&mem_sampling, false);
 	mem_sample_off();
+	mem_early_end();
 }
 
 void mem_fork_child(void)
 {
 	mem_stop();
+	atomic_store(&early.state, EARLY_NONE);
 	mem_thread.inside = false;
 	mem_thread.tid = 0;
+	mem_thread.random = 0; /* otherwise all children would sample the same allocations */
 	mem_stacks_fork_child();
 }
 

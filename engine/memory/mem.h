@@ -46,10 +46,6 @@ struct mem_config {
 	const struct mem_port *port;
 };
 
-/* Called early when mem_start() will follow. Allocations before this call may be missed; of those
- * after it, only few. */
-void mem_expect(void);
-
 /* The program calls the malloc of the file BY instead of the agent's: the executable, if it defines
  * malloc, or a library that is preloaded before the agent. The agent sees only the calls that BY
  * forwards. BY is valid forever; NULL: none. */
@@ -59,8 +55,14 @@ void mem_pass_by(const char *by);
  * thread. */
 const char *mem_passed_by(void);
 
-/* Start sampling with nothing retained. Returns 0, -ENOMEM, or -EAGAIN when a thread of the program
- * is delayed inside the sampler. */
+/* Start sampling before there is a collector, in the calling thread and its later threads. The first
+ * sampled allocation opens the tables; until then nothing is mapped. Called while the program has
+ * one thread. Not while sampling. */
+void mem_start_early(const struct mem_config *config);
+
+/* Start sampling with nothing retained, or continue what mem_start_early() has started with the
+ * same interval. Returns 0, -ENOMEM, or -EAGAIN when a thread of the program is delayed inside the
+ * sampler. */
 int mem_start(const struct mem_config *config);
 
 /* Stop sampling. Later frees still remove entries from the table. */

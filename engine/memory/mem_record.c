@@ -23,13 +23,39 @@ void mem_record_set_growth(uint64_t permil, void (*report_now)(void))
 	atomic_store(&growth.report_now, report_now);
 }
 
+static struct mem_config config_with(uint64_t interval)
+{
+	return (struct mem_config){ .interval = interval,
+				    .growth_permil = growth.permil,
+				    .port = &mem_record_port };
+}
+
+void mem_record_start_early(uint64_t interval)
+{
+	struct mem_config config = config_with(interval);
+
+	/* The engine sets the collector when it starts. */
+	if (!ring_open(SAMPLE_RINGS, SAMPLE_RING_BYTES, NULL))
+		mem_start_early(&config);
+}
+
 int mem_record_start(uint64_t interval)
 {
-	struct mem_config config = { .interval = interval,
-				     .growth_permil = growth.permil,
-				     .port = &mem_record_port };
+	struct mem_config config = config_with(interval);
 
 	return mem_start(&config);
+}
+
+static void discard(void *context, const struct sample *sample)
+{
+	(void)context;
+	(void)sample;
+}
+
+void mem_record_cancel_early(void)
+{
+	mem_stop();
+	ring_drain(discard, NULL);
 }
 
 static pid_t own_tid(void)

@@ -14,7 +14,15 @@ extern const struct mem_port mem_record_port;
  * MEM_OFF: never. The call may come from any thread, within malloc. */
 void mem_record_set_growth(uint64_t permil, void (*report_now)(void));
 
+/* Call mem_start_early() with this port and INTERVAL. Thread of the program, after
+ * cfi_lookup_init(). */
+void mem_record_start_early(uint64_t interval);
+
 /* Call mem_start() with this port and INTERVAL. Agent thread. */
 int mem_record_start(uint64_t interval);
+
+/* Stop what mem_record_start_early() has started, and drop its samples: another engine samples
+ * native memory. Agent thread. */
+void mem_record_cancel_early(void);
 
 #endif

@@ -8,10 +8,8 @@
 #include "core/clock.h"
 #include "core/own_thread.h"
 
-/* While sampling is off, a thread checks the settings after so many bytes. The long interval costs
- * nothing; the short one misses little when sampling is about to start. */
-#define POLL_BYTES          65536
-#define POLL_EXPECTED_BYTES 256
+/* While sampling is off, a thread checks the settings after so many bytes. */
+#define POLL_BYTES 65536
 
 _Atomic bool mem_looking;
 __thread struct mem_thread mem_thread;
@@ -20,8 +18,7 @@ static struct {
 	_Atomic uint32_t epoch; /* odd while sampling is on */
 	_Atomic uint64_t interval;
 	_Atomic uint64_t cap; /* maximum of a countdown */
-	_Atomic uint64_t poll;
-} settings = { .cap = UINT64_MAX - 1, .poll = POLL_BYTES };
+} settings = { .cap = UINT64_MAX - 1 };
 
 /* xorshift64* by Marsaglia and Vigna. The seed is the clock and the thread's address, mixed as in
  * splitmix64. */
@@ -103,8 +100,7 @@ bool mem_sample_due(size_t size)
 		return false;
 	/* A thread of the agent, or a thread that is creating one. */
 	if (!(epoch & 1) || own_thread_is()) {
-		next = atomic_load_explicit(&settings.poll, memory_order_relaxed);
-		t->left = cap < next ? cap : next;
+		t->left = cap < POLL_BYTES ? cap : POLL_BYTES;
 		return false;
 	}
 	if (!interval) {
@@ -144,18 +140,10 @@ void mem_sample_on(uint64_t interval)
 	mem_look();
 }
 
-void mem_sample_expect(void)
-{
-	atomic_store(&settings.poll, POLL_EXPECTED_BYTES);
-	mem_thread.left = 0;
-	mem_look();
-}
-
 void mem_sample_off(void)
 {
 	uint32_t epoch = atomic_load(&settings.epoch);
 
-	atomic_store(&settings.poll, POLL_BYTES);
 	atomic_store(&settings.epoch, epoch + (epoch & 1));
 }
 

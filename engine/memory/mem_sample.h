@@ -57,9 +57,6 @@ bool mem_sample_due(size_t size);
 void mem_sample_on(uint64_t interval);
 void mem_sample_off(void);
 
-/* Sampling will start soon: threads check the settings often. */
-void mem_sample_expect(void);
-
 /* Pass every allocation of BYTES or more to mem_sample_due(), also without sampling; UINT64_MAX:
  * stop that. */
 void mem_sample_cap(uint64_t bytes);

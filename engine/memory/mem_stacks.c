@@ -45,7 +45,7 @@ int mem_stacks_open(void)
 {
 	struct mem_tree *tree;
 
-	if (mem_stacks.stack)
+	if (atomic_load(&mem_stacks.tree))
 		return 0;
 	tree = system_map(sizeof(*tree));
 	if (!tree)
@@ -256,9 +256,9 @@ bool mem_stacks_clear(void (*empty)(void))
 	if (!mem_readers_exclude())
 		return false;
 	empty();
-	/* In place: readers are excluded. */
-	memset((void *)tree, 0, sizeof(*tree));
-	memset((void *)mem_stacks.stack, 0, MEM_STACKS_MAX * sizeof(*mem_stacks.stack));
+	/* In place: readers are excluded. New tables, and a forked child's, need no memory then. */
+	system_empty((void *)tree, sizeof(*tree));
+	system_empty((void *)mem_stacks.stack, MEM_STACKS_MAX * sizeof(*mem_stacks.stack));
 	atomic_store(&mem_stacks.end, 1);
 	atomic_store(&mem_stacks.used, 0);
 	atomic_store(&mem_stacks.hint, 0);

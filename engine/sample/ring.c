@@ -98,7 +98,11 @@ uint64_t ring_lost(void)
 
 void ring_wake(void)
 {
-	wake_up(atomic_load_explicit(&sample_rings.collector, memory_order_relaxed));
+	struct wake *collector =
+		atomic_load_explicit(&sample_rings.collector, memory_order_relaxed);
+
+	if (collector)
+		wake_up(collector);
 }
 
 /* Repeated at the next sample, so nothing is written while a wake-up seems to be pending. */
@@ -107,7 +111,7 @@ static void ring_wake_if_idle(void)
 	struct wake *collector =
 		atomic_load_explicit(&sample_rings.collector, memory_order_relaxed);
 
-	if (!wake_is_pending(collector))
+	if (collector && !wake_is_pending(collector))
 		wake_up(collector);
 }
 

@@ -47,9 +47,14 @@ struct sample {
 /* Maximum depth of a recorded stack. */
 #define SAMPLE_DEPTH_MAX 1024
 
+/* Two rings hold the samples of a tenth of a second of 100 threads, each 60 frames deep, at 10
+ * ms. */
+#define SAMPLE_RINGS      2
+#define SAMPLE_RING_BYTES (256u << 10)
+
 /* Allocate SHARDS rings (16 at most) of BYTES each (a power of two). A ring that is half full wakes
- * COLLECTOR. Returns 0 or -ENOMEM. The rings are never freed, because a handler may use them;
- * opening them again only sets COLLECTOR. */
+ * COLLECTOR (NULL: none yet). Returns 0 or -ENOMEM. The rings are never freed, because a handler
+ * may use them; opening them again only sets COLLECTOR. */
 int ring_open(size_t shards, size_t bytes, struct wake *collector);
 
 /* Reset the rings and the count of lost samples in a forked child. */
@@ -88,7 +93,7 @@ static inline const struct context_record *sample_context(const struct sample *s
 uintptr_t *ring_scratch_acquire(void);
 void ring_scratch_release(uintptr_t *scratch);
 
-/* Wake the collector. */
+/* Wake the collector, if there is one. */
 void ring_wake(void);
 
 /* Samples lost since ring_open(). */

@@ -15,5 +15,6 @@ echo "exec of /bin/true ($rounds rounds)"
 	"ENABLED=off:LD_PRELOAD=$preload,ASPROF_AGENT_ENABLED=off" \
 	"default:LD_PRELOAD=$preload" \
 	"default, builtin:LD_PRELOAD=$preload,ASPROF_AGENT_ENGINE=builtin" \
+	"native memory:LD_PRELOAD=$preload,ASPROF_AGENT_ENGINE=builtin,ASPROF_AGENT_NATIVE_MEM=512k" \
 	${ASPROF_TEST_LIB:+"async-profiler:LD_PRELOAD=$preload,ASPROF_AGENT_LIB=$ASPROF_TEST_LIB"} \
 	-- /bin/true

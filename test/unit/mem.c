@@ -320,7 +320,7 @@ START_TEST(stopped_and_started_again)
 	ck_assert_uint_eq(allocations, 1);
 	ck_assert_uint_eq(frees, 0);
 	ck_assert_uint_eq(collect().bytes, 0);
-	mem_expect(); /* otherwise this thread would check later */
+	mem_thread.left = 0; /* otherwise this thread would check later */
 	start(0, MEM_OFF);
 	allocate(at(3), 70);
 	ck_assert_uint_eq(collect().bytes, 70);
@@ -328,6 +328,107 @@ START_TEST(stopped_and_started_again)
 	ck_assert_uint_eq(collect().bytes, 0);
 	release(at(3));
 	ck_assert_uint_eq(frees, 0);
+}
+END_TEST
+
+static void start_early(uint64_t interval)
+{
+	struct mem_config config = { .interval = interval,
+				     .growth_permil = MEM_OFF,
+				     .port = &port };
+
+	mem_start_early(&config);
+}
+
+START_TEST(early_samples_are_kept)
+{
+	start_early(0);
+	ck_assert_uint_eq(collect().bytes, 0);
+	allocate(at(1), 100);
+	allocate(at(2), 50);
+	release(at(2));
+	start(0, MEM_OFF);
+	allocate(at(3), 7);
+	ck_assert_uint_eq(allocations, 3);
+	ck_assert_uint_eq(frees, 1);
+	ck_assert_uint_eq(collect().bytes, 107);
+	ck_assert_uint_eq(collect().totals.allocated_bytes, 157);
+	start(0, MEM_OFF); /* only the first start continues */
+	ck_assert_uint_eq(collect().bytes, 0);
+}
+END_TEST
+
+START_TEST(an_early_start_without_samples_is_continued)
+{
+	start_early(1u << 30);
+	start(1u << 30, MEM_OFF);
+	ck_assert_uint_eq(collect().bytes, 0);
+	start(0, MEM_OFF);
+	mem_thread.left = 0;
+	allocate(at(1), 100);
+	ck_assert_uint_eq(collect().bytes, 100);
+}
+END_TEST
+
+START_TEST(early_samples_of_another_interval_are_dropped)
+{
+	start_early(0);
+	allocate(at(1), 100);
+	start(1, MEM_OFF);
+	ck_assert_uint_eq(collect().bytes, 0);
+	release(at(1));
+	ck_assert_uint_eq(frees, 0);
+}
+END_TEST
+
+START_TEST(early_sampling_can_be_stopped)
+{
+	start_early(0);
+	allocate(at(1), 100);
+	mem_stop();
+	allocate(at(2), 100);
+	ck_assert_uint_eq(allocations, 1);
+	start(0, MEM_OFF);
+	ck_assert_uint_eq(collect().bytes, 0);
+}
+END_TEST
+
+START_TEST(a_child_starts_early_with_nothing)
+{
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	mem_fork_child();
+	start_early(0);
+	release(at(1));
+	ck_assert_uint_eq(frees, 0); /* it is not in the child's recording */
+	allocate(at(2), 50);
+	start(0, MEM_OFF);
+	ck_assert_uint_eq(collect().bytes, 50);
+	ck_assert_uint_eq(collect().totals.allocated_bytes, 50);
+}
+END_TEST
+
+/* The sum over many starts, as each has a few samples: 4,000 of them. */
+START_TEST(early_totals_are_unbiased)
+{
+	const uint64_t size = 100, each = 100, starts = 400, interval = 1000;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < starts; i++) {
+		mem_stop();
+		for (uint64_t n = 0; n < each; n++)
+			allocate(at(n), size); /* counted down, but not sampled */
+		start_early(interval);
+		for (uint64_t n = 0; n < each; n++)
+			allocate(at(n), size);
+		if (i % 2)
+			start(interval, MEM_OFF);
+		for (uint64_t n = 0; n < each; n++)
+			allocate(at(n), size);
+		sum += collect().totals.allocated_bytes;
+	}
+	ck_assert_uint_ge(sum, 2 * size * each * starts * 9 / 10);
+	ck_assert_uint_le(sum, 2 * size * each * starts * 11 / 10);
 }
 END_TEST
 
@@ -353,8 +454,6 @@ END_TEST
 START_TEST(looks_once_somebody_wants_it)
 {
 	ck_assert(!mem_looks());
-	mem_expect();
-	ck_assert(mem_looks());
 	start(0, MEM_OFF);
 	mem_stop();
 	ck_assert(mem_looks()); /* entries of the table may be freed */
@@ -455,6 +554,12 @@ int main(void)
 	tcase_add_test(tcase, losses_are_counted);
 	tcase_add_test(tcase, a_failed_resize_may_push_out);
 	tcase_add_test(tcase, stopped_and_started_again);
+	tcase_add_test(tcase, early_samples_are_kept);
+	tcase_add_test(tcase, an_early_start_without_samples_is_continued);
+	tcase_add_test(tcase, early_samples_of_another_interval_are_dropped);
+	tcase_add_test(tcase, early_sampling_can_be_stopped);
+	tcase_add_test(tcase, a_child_starts_early_with_nothing);
+	tcase_add_test(tcase, early_totals_are_unbiased);
 	tcase_add_test(tcase, refuses_from_the_limit_on);
 	tcase_add_test(tcase, looks_once_somebody_wants_it);
 	tcase_add_test(tcase, growth_is_told_once);

@@ -220,8 +220,8 @@ static void start_agent(int with)
 	config.native_mem_bytes = cases[with].mem_bytes;
 	config.cpu_interval_ns = cases[with].cpu_interval_ns;
 	config.wall_interval_ns = cases[with].wall_interval_ns;
-	mem_expect();
 	mem_record_set_growth(100, agent_request_report);
+	mem_record_start_early(config.native_mem_bytes);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
 	ck_assert_int_eq(agent_start(0, begin_agent, nothing_more), 0);
 	while (!agent_is_running()) /* or the case runs into its timeout */
