@@ -24,12 +24,26 @@ const struct command_option *const summary_options[] = {
 	own_options, args_thread, args_period, args_sources, args_bucket, args_reading, NULL,
 };
 
-static void print_interval(const char *name, int64_t value, const char *unit)
+/* *TITLE precedes the first interval of the line. */
+static void print_interval(const char **title, const char *name, int64_t value, const char *unit)
 {
 	char number[TEXT_NUMBER];
 
-	if (value > 0)
-		printf("%s %s", name, text_amount(number, (double)value, unit));
+	if (value <= 0)
+		return;
+	printf("%s%s %s", *title, name, text_amount(number, (double)value, unit));
+	*title = ", ";
+}
+
+static void print_intervals(const struct settings *settings)
+{
+	const char *const first = "Sampled   ", *title = first;
+
+	print_interval(&title, "cpu", settings->cpu_interval_ns, "nanoseconds");
+	print_interval(&title, "wall", settings->wall_interval_ns, "nanoseconds");
+	print_interval(&title, "native memory", settings->mem_interval, "bytes");
+	if (title != first)
+		putchar('\n');
 }
 
 static void print_losses(const struct summary *s)
@@ -107,14 +121,7 @@ static void summary_print_text(const struct summary *s, const struct args *args,
 	       text_bytes(number, (double)s->bytes));
 	for (uint32_t id = 1; id <= s->engines.count; id++)
 		printf("Engine    %s\n", intern_text(&s->engines, id));
-	if (s->settings.cpu_interval_ns || s->settings.wall_interval_ns) {
-		printf("Sampled   ");
-		print_interval("cpu", s->settings.cpu_interval_ns, "nanoseconds");
-		print_interval(s->settings.cpu_interval_ns > 0 ? ", wall" : "wall",
-			       s->settings.wall_interval_ns, "nanoseconds");
-		print_interval(", native memory", s->settings.mem_interval, "bytes");
-		putchar('\n');
-	}
+	print_intervals(&s->settings);
 	print_losses(s);
 	if (unnamed)
 		printf("Unnamed   %u of %u threads: they ended before the engine read their "

@@ -2,6 +2,7 @@
 #include "decoder/commands/empty_result.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,43 @@ static const struct {
 			  "async-profiler's library" },
 };
 
+/* Why a metric has no samples although the recordings were made with an interval for it. */
+static const struct {
+	size_t interval; /* offset of it in the settings */
+	const char *unit, *why;
+} requested_by[METRICS] = {
+	[METRIC_CPU] = { offsetof(struct settings, cpu_interval_ns), "nanoseconds",
+			 "the program used less" },
+	[METRIC_WALL] = { offsetof(struct settings, wall_interval_ns), "nanoseconds",
+			  "the program ran for less" },
+	[METRIC_MALLOC] = { offsetof(struct settings, mem_interval), "bytes",
+			    "the program allocated less, or not by malloc" },
+	[METRIC_LIVE] = { offsetof(struct settings, mem_interval), "bytes",
+			  "the program allocated less, or not by malloc" },
+};
+
+static void print_metric_reason(const struct args *args, const struct settings *settings,
+				enum metric wanted, const char *there)
+{
+	const char *unit = requested_by[wanted].unit;
+	char interval[TEXT_NUMBER];
+	int64_t value = 0;
+
+	if (unit)
+		memcpy(&value, (const char *)settings + requested_by[wanted].interval,
+		       sizeof(value));
+	if (value > 0)
+		message_print("%s: no samples of %s were recorded at an interval of %s: %s; a "
+			      "smaller interval records more; there is: %s",
+			      args->command, recorded_by[wanted].what,
+			      text_amount(interval, (double)value, unit), requested_by[wanted].why,
+			      there);
+	else
+		message_print("%s: no samples of %s were recorded; that needs %s; there is: %s",
+			      args->command, recorded_by[wanted].what, recorded_by[wanted].how,
+			      there);
+}
+
 static bool print_missing_metric(const struct args *args, const struct summary *s, uint32_t metrics)
 {
 	enum metric wanted = METRIC_ANY;
@@ -116,9 +154,7 @@ static bool print_missing_metric(const struct args *args, const struct summary *
 	if (wanted && metrics == metric_mask(METRIC_ANY))
 		message_print("%s: no samples were recorded", args->command);
 	else if (wanted)
-		message_print("%s: no samples of %s were recorded; that needs %s; there is: %s",
-			      args->command, recorded_by[wanted].what, recorded_by[wanted].how,
-			      list_text(&there));
+		print_metric_reason(args, &s->settings, wanted, list_text(&there));
 	buf_free(&there.text);
 	return wanted;
 }

@@ -78,6 +78,9 @@ void settings_read_event(struct settings *settings, const struct jfr_chunk *chun
 			*(int64_t *)(void *)field = strtoll(setting, NULL, 10);
 		}
 	}
+	/* Every allocation is recorded; 0 would mean unknown. */
+	if (!strcmp(key, "nativemem") && !settings->mem_interval)
+		settings->mem_interval = 1;
 out:
 	buf_free(&name);
 	buf_free(&text);

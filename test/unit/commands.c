@@ -228,6 +228,8 @@ static int name_alike(void *context, const uintptr_t *pcs, const bool *is_return
 }
 
 /* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample alone. */
+static const char *another_interval; /* its setting "nativemem"; NULL: none */
+
 static void write_another(bool memory)
 {
 	static const uintptr_t early[] = { 0x10, 0x20 }, late[] = { 0x11, 0x21 };
@@ -237,6 +239,10 @@ static void write_another(bool memory)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
+	if (another_interval) {
+		jfr_setting(w, SAMPLE_TICKS, "engine", "builtin");
+		jfr_setting(w, SAMPLE_TICKS, "nativemem", another_interval);
+	}
 	if (memory) {
 		jfr_malloc(w, SAMPLE_TICKS + 1000, SAMPLE_TID, SAMPLE_STACK(w, early), 0x1000, 100,
 			   100);
@@ -263,6 +269,29 @@ START_TEST(leaks_that_look_alike_are_one)
 	       "      allocates [libjvm.so]\n      Main.run\n");
 	expect_part(cmd_leaks, "leaks --json",
 		    "\"bytes_per_hour\":0,\"growth_seconds\":0.500,\"stack\":");
+}
+END_TEST
+
+/* A setting that was made is not asked for. */
+START_TEST(an_interval_without_samples_is_named)
+{
+	static const struct {
+		const char *interval, *text;
+	} rows[] = {
+		{ "524288", "no samples of native memory were recorded at an interval of 512 KiB: "
+			    "the program allocated less, or not by malloc; a smaller interval "
+			    "records more; there is: cpu (1)" },
+		{ "0", "at an interval of 1 B:" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		another_interval = rows[i].interval;
+		write_another(false);
+		run_for_errors(cmd_leaks, "leaks", 1);
+		ck_assert_msg(strstr(printed, rows[i].text), "%s", printed);
+		run_for_errors(cmd_top, "top --alloc", 0);
+		ck_assert_msg(strstr(printed, rows[i].text), "%s", printed);
+	}
 }
 END_TEST
 
@@ -333,6 +362,7 @@ int main(void)
 	tcase_add_test(tcase, all_that_print_shares_tell_losses);
 	tcase_add_test(tcase, top_tells_how_exact_shares_are);
 	tcase_add_test(tcase, leaks_that_look_alike_are_one);
+	tcase_add_test(tcase, an_interval_without_samples_is_named);
 	tcase_add_test(tcase, what_was_not_recorded_has_a_setting);
 	tcase_add_test(tcase, busiest_threads);
 	tcase_add_test(tcase, latest_settings);
