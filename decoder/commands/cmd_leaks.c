@@ -233,7 +233,8 @@ static void leaks_print_text(const struct leaks *l)
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
 	unsigned width = text_terminal_width();
 
-	printf("retained: %s in %s allocations, %u stack%s", text_bytes(bytes, l->bytes),
+	printf("retained: %s%s in %s allocations, %u stack%s",
+	       l->heap->profile.losses.allocations ? "at least " : "", text_bytes(bytes, l->bytes),
 	       text_count(count, l->allocations), l->count, l->count == 1 ? "" : "s");
 	if (l->processes > 1)
 		printf(", %u processes", l->processes);

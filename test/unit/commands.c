@@ -228,7 +228,8 @@ static int name_alike(void *context, const uintptr_t *pcs, const bool *is_return
 }
 
 /* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample alone. */
-static const char *another_interval; /* its setting "nativemem"; NULL: none */
+static struct jfr_losses another_losses; /* in that recording */
+static const char *another_interval;     /* its setting "nativemem"; NULL: none */
 
 static void write_another(bool memory)
 {
@@ -243,6 +244,7 @@ static void write_another(bool memory)
 		jfr_setting(w, SAMPLE_TICKS, "engine", "builtin");
 		jfr_setting(w, SAMPLE_TICKS, "nativemem", another_interval);
 	}
+	jfr_losses(w, SAMPLE_TICKS, &another_losses);
 	if (memory) {
 		jfr_malloc(w, SAMPLE_TICKS + 1000, SAMPLE_TID, SAMPLE_STACK(w, early), 0x1000, 100,
 			   100);
@@ -269,6 +271,15 @@ START_TEST(leaks_that_look_alike_are_one)
 	       "      allocates [libjvm.so]\n      Main.run\n");
 	expect_part(cmd_leaks, "leaks --json",
 		    "\"bytes_per_hour\":0,\"growth_seconds\":0.500,\"stack\":");
+}
+END_TEST
+
+START_TEST(leaks_mark_an_incomplete_total)
+{
+	another_losses.table_evictions = 7;
+	write_another(true);
+	expect_part(cmd_leaks, "leaks", "retained: at least 300 B in 2 allocations, 1 stack\n");
+	expect_part(cmd_leaks, "leaks --json", "\"unknown_allocations\":7");
 }
 END_TEST
 
@@ -362,6 +373,7 @@ int main(void)
 	tcase_add_test(tcase, all_that_print_shares_tell_losses);
 	tcase_add_test(tcase, top_tells_how_exact_shares_are);
 	tcase_add_test(tcase, leaks_that_look_alike_are_one);
+	tcase_add_test(tcase, leaks_mark_an_incomplete_total);
 	tcase_add_test(tcase, an_interval_without_samples_is_named);
 	tcase_add_test(tcase, what_was_not_recorded_has_a_setting);
 	tcase_add_test(tcase, busiest_threads);
