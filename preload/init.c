@@ -154,13 +154,13 @@ bool process_agent_start_thread(void)
 
 /* True if a timer may start the agent by a signal. Not if the program was started with the signal blocked, and not
  * for async-profiler, whose thread exists already. Also not if nothing samples: then no signal may interrupt the
- * program. (The limits of native memory need the agent's thread during the delay.) */
+ * program. (The limits of native memory need the agent's thread during the delay, for the log.) */
 static bool may_wait_for_signal(void)
 {
 	uint64_t blocked = 0;
 
 	if (!config.start_delay_ns || shared->async_profiler ||
-	    config.native_mem_bytes != OPTION_OFF || config.native_mem_limit_bytes != OPTION_OFF ||
+	    config.native_mem_limit_bytes != OPTION_OFF ||
 	    (config.cpu_interval_ns == OPTION_OFF && config.wall_interval_ns == OPTION_OFF))
 		return false;
 	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&blocked, sizeof(blocked));

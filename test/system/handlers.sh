@@ -4,8 +4,8 @@
 . "$(dirname "$0")/agent.inc"
 
 handlers=$(program handlers) || exit 1
-# Before a start that never comes. (With native memory no handler waits for it.)
-masks=$(profiled "$work/none" builtin START_DELAY=1h NATIVE_MEM=1g "$handlers") || fail "no masks: $masks"
+# Before a start that never comes. (With a limit of native memory no handler waits for it.)
+masks=$(profiled "$work/none" builtin START_DELAY=1h NATIVE_MEM_LIMIT=1g "$handlers") || fail "no masks: $masks"
 for engine in $(engines); do
 	signo=63
 	[ "$engine" = builtin ] || signo=61
