@@ -140,8 +140,12 @@ static int client_run(const char *command)
 static int client_start(const struct engine_start *wanted)
 {
 	struct buf command = BUF_INIT(MAILBOX_TEXT_MAX);
-	int err = start_string_write(&command, wanted);
+	struct engine_start start = *wanted;
+	int err;
 
+	if (!java_is_loaded())
+		start.lock_ns = ENGINE_OFF; /* async-profiler would not start */
+	err = start_string_write(&command, &start);
 	if (err) {
 		failed(err, "cannot make the start command: %s", strerror(-err));
 	} else {

@@ -10,7 +10,7 @@
 #define NS_PER_MS 1000000u
 
 /* In whole milliseconds if possible. The smallest unit of an option is a microsecond. */
-static int write_wall_interval(struct buf *out, const char *key, uint64_t ns)
+static int write_duration(struct buf *out, const char *key, uint64_t ns)
 {
 	if (ns % NS_PER_MS)
 		return buf_printf(out, ",%s=%" PRIu64 "us", key, ns / NS_PER_US);
@@ -36,9 +36,9 @@ static int write_events(struct buf *out, const struct engine_start *start)
 	if (!err && start->cpu)
 		err = buf_printf(out, ",interval=%" PRIu64, start->interval_ns);
 	else if (!err)
-		err = write_wall_interval(out, "interval", start->interval_ns);
+		err = write_duration(out, "interval", start->interval_ns);
 	if (!err && start->wall_ns != ENGINE_OFF)
-		err = write_wall_interval(out, "wall", start->wall_ns);
+		err = write_duration(out, "wall", start->wall_ns);
 	return err;
 }
 
@@ -70,6 +70,8 @@ int start_string_write(struct buf *out, const struct engine_start *start)
 		err = buf_printf(out, ",jfr,cstack=%s,file=%s", start->cstack, start->file);
 	if (!err && start->mem_bytes != ENGINE_OFF)
 		err = write_native_mem(out, start->mem_bytes);
+	if (!err && start->lock_ns != ENGINE_OFF)
+		err = write_duration(out, "lock", start->lock_ns);
 	if (!err && start->options)
 		err = buf_printf(out, ",%s", start->options);
 	return err;

@@ -44,6 +44,9 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	}
 	if (err != -ENOENT)
 		log_warn("%s; the builtin engine is used instead", problem);
+	/* (A forked child of Java has no Java.) */
+	if (c->lock_ns != OPTION_OFF && !shared->async_profiler_lost)
+		log_warn("LOCK needs async-profiler, and has no effect with the builtin engine");
 	*engine = builtin_engine(wake);
 	return 0;
 }

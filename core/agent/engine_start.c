@@ -17,6 +17,7 @@ struct engine_start engine_start_of(const struct config *config, bool mem)
 		.interval_ns = cpu ? config->cpu_interval_ns : config->wall_interval_ns,
 		.wall_ns = cpu ? config->wall_interval_ns : ENGINE_OFF,
 		.mem_bytes = mem ? config->native_mem_bytes : ENGINE_OFF,
+		.lock_ns = config->lock_ns,
 		.cstack = config->cstack,
 		.options = config->engine_options,
 	};

@@ -32,6 +32,7 @@ struct config {
 	enum mem_engine_choice native_mem_engine;
 	uint64_t native_mem_limit_bytes;   /* or OPTION_OFF */
 	uint64_t native_mem_growth_permil; /* thousandths, or OPTION_OFF */
+	uint64_t lock_ns;                  /* or OPTION_OFF */
 	const char *cstack;
 	enum frames_choice frames;
 	const char *engine_options;

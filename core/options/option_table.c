@@ -127,6 +127,16 @@ const struct option option_table[] = {
 	  .fallback = "off",
 	  .help = "When the retained memory has grown by this share, a report is written at "
 		  "once." },
+	{ .name = "LOCK",
+	  .type = OPTION_DURATION,
+	  FIELD(lock_ns),
+	  .min = US(1),
+	  .max = HOURS(1),
+	  .zero = true,
+	  .off = OPTION_OFF,
+	  .fallback = "off",
+	  .help = "Time that threads of Java wait for locks between two samples of such waits, by "
+		  "async-profiler." },
 	{ .name = "CSTACK",
 	  .type = OPTION_TEXT,
 	  FIELD(cstack),

@@ -27,7 +27,7 @@ static const struct {
 } run_switches[] = {
 	{ "-o", OPTION_PREFIX "LOCAL_DIR" },         { "--cpu", OPTION_PREFIX "CPU_INTERVAL" },
 	{ "--wall", OPTION_PREFIX "WALL_INTERVAL" }, { "--mem", OPTION_PREFIX "NATIVE_MEM" },
-	{ "--engine", OPTION_PREFIX "ENGINE" },
+	{ "--lock", OPTION_PREFIX "LOCK" },          { "--engine", OPTION_PREFIX "ENGINE" },
 };
 
 static const struct command_option own_options[] = {
@@ -39,6 +39,9 @@ static const struct command_option own_options[] = {
 	{ .name = "--mem",
 	  .argument = "512k",
 	  .help = "bytes allocated between samples, or off (off)" },
+	{ .name = "--lock",
+	  .argument = "10ms",
+	  .help = "waiting time between samples of Java's locks, or off (off)" },
 	{ .name = "--engine", .argument = "E", .help = "auto, async-profiler or builtin (auto)" },
 	{ .name = NULL },
 };

@@ -104,7 +104,7 @@ says() {
 	"$agent" "$@" >"$work/out" 2>"$work/err" || fail "$*: status $?"
 	grep -q -e "^asprof-agent: $text" "$work/err" || fail "$*: $(cat "$work/err")"
 }
-says 'top: no samples of locks were recorded; that needs .*lock=10ms.*; there is: cpu (594), wall (154), alloc (944)$' top --lock "$zip"
+says 'top: no samples of locks were recorded; that needs run --lock 10ms, .*LOCK=10ms.*; there is: cpu (594), wall (154), alloc (944)$' top --lock "$zip"
 says 'top: nothing left: no thread matches --thread; there are: .*tid=9499' top --thread nosuch "$zip"
 says 'top: nothing left: nothing was recorded between --from and --to; there is 3.00 s, from 2026' \
 	top --from 99h "$zip"

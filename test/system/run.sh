@@ -49,9 +49,9 @@ expect "a path with a space" 125 $?
 grep -q 'space or a colon' "$dir/err" || fail "a path with a space: $(cat "$dir/err")"
 
 # The switches.
-expect "switches" "10ms 100ms 512k builtin" "$("$run" run --cpu 10ms --wall=100ms --mem 512k \
-	--engine builtin -- sh -c 'echo $ASPROF_AGENT_CPU_INTERVAL $ASPROF_AGENT_WALL_INTERVAL \
-	$ASPROF_AGENT_NATIVE_MEM $ASPROF_AGENT_ENGINE')"
+expect "switches" "10ms 100ms 512k 5ms builtin" "$("$run" run --cpu 10ms --wall=100ms --mem 512k \
+	--lock 5ms --engine builtin -- sh -c 'echo $ASPROF_AGENT_CPU_INTERVAL \
+	$ASPROF_AGENT_WALL_INTERVAL $ASPROF_AGENT_NATIVE_MEM $ASPROF_AGENT_LOCK $ASPROF_AGENT_ENGINE')"
 expect "-o, made absolute" "$dir/out" \
 	"$(cd "$dir" && "$run" run -o out -- printenv ASPROF_AGENT_LOCAL_DIR)"
 [ -d "$dir/out" ] || fail "-o made no directory"

@@ -319,7 +319,9 @@ START_TEST(what_was_not_recorded_has_a_setting)
 		  1 },
 		{ cmd_top, "top --live", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 0 },
 		{ cmd_top, "top --lock",
-		  "ASPROF_AGENT_ENGINE_OPTIONS=lock=10ms (Java) or nativelock=10ms", 0 },
+		  "run --lock 10ms, or ASPROF_AGENT_LOCK=10ms (Java), or "
+		  "ASPROF_AGENT_ENGINE_OPTIONS=nativelock=10ms (native)",
+		  0 },
 		{ cmd_top, "top --wall", "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms",
 		  0 },
 	};

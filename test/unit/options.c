@@ -36,6 +36,7 @@ static const struct {
 	{ "X=", offsetof(struct config, native_mem_bytes), OPTION_OFF },
 	{ "X=", offsetof(struct config, native_mem_limit_bytes), OPTION_OFF },
 	{ "X=", offsetof(struct config, native_mem_growth_permil), OPTION_OFF },
+	{ "X=", offsetof(struct config, lock_ns), OPTION_OFF },
 	{ "X=", offsetof(struct config, local_max_bytes), 1 << 30 },
 	{ "X=", offsetof(struct config, local_max_age_ns), OPTION_OFF },
 	{ "X=", offsetof(struct config, start_delay_ns), 100000000 },
@@ -60,6 +61,8 @@ static const struct {
 	{ "NATIVE_MEM=10m", offsetof(struct config, native_mem_bytes), 10485760 },
 	{ "NATIVE_MEM=2g", offsetof(struct config, native_mem_bytes), 2147483648 },
 	{ "NATIVE_MEM_GROWTH=10%", offsetof(struct config, native_mem_growth_permil), 100 },
+	{ "LOCK=10ms", offsetof(struct config, lock_ns), 10000000 },
+	{ "LOCK=0", offsetof(struct config, lock_ns), OPTION_OFF },
 	{ "LOCAL_MAX_BYTES=0", offsetof(struct config, local_max_bytes), 0 },
 	{ "LOCAL_MAX_BYTES=off", offsetof(struct config, local_max_bytes), 0 },
 	{ "LOCAL_MAX_AGE=0", offsetof(struct config, local_max_age_ns), OPTION_OFF },
@@ -453,7 +456,7 @@ START_TEST(the_table_holds_together)
 			ck_assert_str_ne(row.name, other.name);
 		}
 	}
-	ck_assert_uint_eq(count, 43);
+	ck_assert_uint_eq(count, 44);
 }
 END_TEST
 

@@ -87,6 +87,16 @@ static const struct {
 	  true,
 	  "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=fp,file=/r,nativemem=1g,"
 	  "memlimit=64m,nofree" },
+	{ { "ASPROF_AGENT_LOCK=10ms", "ASPROF_AGENT_NATIVE_MEM=1g",
+	    "ASPROF_AGENT_ENGINE_OPTIONS=nofree" },
+	  "/r",
+	  true,
+	  "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=/r,nativemem=1g,"
+	  "lock=10ms,nofree" },
+	{ { "ASPROF_AGENT_LOCK=1500us" },
+	  "/r",
+	  true,
+	  "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=/r,lock=1500us" },
 	{ { NULL }, "/tmp/a,b.jfr", true, NULL },
 	{ { NULL }, "/tmp/%p.jfr", true, NULL },
 };
