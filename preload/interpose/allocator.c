@@ -233,6 +233,16 @@ static inline bool block_is_watched(const void *p)
 	return mem_looks() && mem_table_watches(p);
 }
 
+/* musl's calloc calls malloc, and its posix_memalign calls aligned_alloc, both by their names, which are ours. What CALL
+ * allocates was counted before, so it is not counted again. */
+#define CALL_UNCOUNTED(call)                     \
+	do {                                     \
+		uint64_t left = mem_thread.left; \
+		mem_thread.left = UINT64_MAX;    \
+		call;                            \
+		mem_thread.left = left;          \
+	} while (0)
+
 /* A sampled allocation: CALL makes it and sets P. */
 #define ALLOCATE(p, size, caller, call, refusal)                   \
 	do {                                                       \
@@ -241,7 +251,7 @@ static inline bool block_is_watched(const void *p)
 			errno = ENOMEM;                            \
 			return refusal;                            \
 		}                                                  \
-		call;                                              \
+		CALL_UNCOUNTED(call);                              \
 		mem_on_alloc_end(p, size, caller, sampled);        \
 	} while (0)
 
@@ -271,10 +281,14 @@ static COLD void *calloc_due(size_t count, size_t size, const void *caller)
 EXPORT void *calloc(size_t count, size_t size)
 {
 	size_t total;
+	void *p;
 
-	if (__builtin_mul_overflow(count, size, &total) || allocation_is_skipped(total))
+	if (!mem_looks() || __builtin_mul_overflow(count, size, &total))
 		return next.calloc(count, size);
-	return calloc_due(count, size, CALLER);
+	if (!mem_sample_passes(total))
+		return calloc_due(count, size, CALLER);
+	CALL_UNCOUNTED(p = next.calloc(count, size));
+	return p;
 }
 
 static COLD int posix_memalign_due(void **p, size_t align, size_t size, const void *caller)
@@ -287,9 +301,14 @@ static COLD int posix_memalign_due(void **p, size_t align, size_t size, const vo
 
 EXPORT int posix_memalign(void **p, size_t align, size_t size)
 {
-	if (allocation_is_skipped(size))
+	int err;
+
+	if (!mem_looks())
 		return next.posix_memalign(p, align, size);
-	return posix_memalign_due(p, align, size, CALLER);
+	if (!mem_sample_passes(size))
+		return posix_memalign_due(p, align, size, CALLER);
+	CALL_UNCOUNTED(err = next.posix_memalign(p, align, size));
+	return err;
 }
 
 typedef void *allocate_aligned(size_t align, size_t size);
@@ -321,16 +340,26 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 
 EXPORT void *memalign(size_t align, size_t size)
 {
-	if (allocation_is_skipped(size))
+	void *p;
+
+	if (!mem_looks())
 		return next.memalign(align, size);
-	return aligned_due(next.memalign, align, size, CALLER);
+	if (!mem_sample_passes(size))
+		return aligned_due(next.memalign, align, size, CALLER);
+	CALL_UNCOUNTED(p = next.memalign(align, size));
+	return p;
 }
 
 EXPORT void *valloc(size_t size)
 {
-	if (allocation_is_skipped(size))
+	void *p;
+
+	if (!mem_looks())
 		return next.valloc(size);
-	return pages_due(next.valloc, size, CALLER);
+	if (!mem_sample_passes(size))
+		return pages_due(next.valloc, size, CALLER);
+	CALL_UNCOUNTED(p = next.valloc(size));
+	return p;
 }
 
 EXPORT void *pvalloc(size_t size)
