@@ -264,6 +264,33 @@ struct loaded_module loaded_module_of(const void *address)
 	return module_query.result;
 }
 
+static int segment_contains(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct module_query *query = data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || segment->p_flags & PF_W ||
+		    query->address - start >= segment->p_memsz)
+			continue;
+		query->result =
+			(struct loaded_module){ start, start + segment->p_memsz, info->dlpi_name };
+		return 1;
+	}
+	return 0;
+}
+
+struct loaded_module loaded_read_only_segment(const void *address)
+{
+	struct module_query query = { .address = (uintptr_t)address };
+
+	dl_iterate_phdr(segment_contains, &query);
+	return query.result;
+}
+
 const char *loaded_own_file(void)
 {
 	const struct r_debug *debug = loaded_debug();

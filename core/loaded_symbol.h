@@ -34,6 +34,10 @@ struct loaded_module {
  * list. */
 struct loaded_module loaded_module_of(const void *address);
 
+/* Find the segment of ADDRESS that is mapped without write permission. HIGH is 0 when there is none. Takes the same
+ * lock. */
+struct loaded_module loaded_read_only_segment(const void *address);
+
 /* Return the file name of this module from the loader; NULL when it is not known. Never freed. */
 const char *loaded_own_file(void);
 

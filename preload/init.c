@@ -67,13 +67,19 @@ const struct config *process_config(void)
 	return &config;
 }
 
-/* Sample native memory from now on, although the engine starts later. It is not known yet whether `auto` finds
- * async-profiler, which then samples it from its start on. */
+/* True if the builtin engine may sample native memory: it is not known yet whether `auto` finds async-profiler, which
+ * then samples it from its start on. */
+static bool may_sample_mem(void)
+{
+	return config.native_mem_bytes != OPTION_OFF &&
+	       (config.engine != ENGINE_ASYNC_PROFILER ||
+		config.native_mem_engine == MEM_ENGINE_BUILTIN);
+}
+
+/* Sample native memory from now on, although the engine starts later. */
 static void start_mem_early(void)
 {
-	if (config.native_mem_bytes == OPTION_OFF ||
-	    (config.engine == ENGINE_ASYNC_PROFILER &&
-	     config.native_mem_engine != MEM_ENGINE_BUILTIN))
+	if (!may_sample_mem())
 		return;
 	cfi_lookup_init();
 	cfi_rules_init();
@@ -490,10 +496,21 @@ static int set_hooks(void)
 	return 0;
 }
 
+/* Nearly all frames of early samples are in these modules: this one, the C library, and the program. */
+static void hasten_early_walks(void)
+{
+	cfi_lookup_init();
+	cfi_lookup_in_place((uintptr_t)&config);
+	cfi_lookup_in_place((uintptr_t)&getauxval);
+	cfi_lookup_in_place(getauxval(AT_ENTRY));
+}
+
 static int prepare_mem(void)
 {
 	if (config.native_mem_bytes != OPTION_OFF)
 		allocator_find_next();
+	if (may_sample_mem())
+		hasten_early_walks();
 	if (config.native_mem_limit_bytes != OPTION_OFF)
 		mem_limit(config.native_mem_limit_bytes, &mem_record_port);
 	if (config.native_mem_growth_permil != OPTION_OFF)

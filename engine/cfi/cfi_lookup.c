@@ -91,6 +91,15 @@ void cfi_lookup_lasting(const uint8_t *header, uintptr_t low, uintptr_t high)
 	atomic_store_explicit(&lasting_count, count + 1, memory_order_release);
 }
 
+void cfi_lookup_in_place(uintptr_t pc)
+{
+	const uint8_t *header = cfi_lookup_header(pc);
+	struct loaded_module segment = loaded_read_only_segment(header);
+
+	if (header && segment.high)
+		cfi_lookup_lasting(header, segment.low, segment.high);
+}
+
 /* ---- Lookups ---- */
 
 /* The entry for a pc, at the start of its instructions. */

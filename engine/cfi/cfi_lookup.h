@@ -22,6 +22,10 @@ uintptr_t cfi_lookup_outermost(void);
  * them in place; other sections are read through copies by the kernel. Not in a handler. */
 void cfi_lookup_lasting(const uint8_t *header, uintptr_t low, uintptr_t high);
 
+/* Let lookups read the module of PC in place, without the agent's thread: the module stays loaded. In the
+ * constructor, after cfi_lookup_init(). */
+void cfi_lookup_in_place(uintptr_t pc);
+
 /* Look up the rule for the instruction at PC. Async-signal-safe: no locks, no allocation, and no
  * read that could fault. Returns false when PC is in no module, in one without a search table, or
  * has no rule. Takes some microseconds. BLOCK is the buffer of the kernel's copies. */
