@@ -12,6 +12,7 @@
 #include "engine/runtime/go/go_functions.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/symbols/plt.h"
+#include "engine/symbols/unwind_entries.h"
 
 /* Longer symbols are cut. */
 #define TEXT_BYTES 8192
@@ -221,11 +222,18 @@ static int search_go(struct search *search, struct elf *file)
 	return err;
 }
 
+/* The last source: it gives no names, but all addresses of a function get one place. */
+static int search_entries(struct search *search, struct elf *file)
+{
+	unwind_entries_match(file, search->matches, search->count);
+	return 0;
+}
+
 static int search_file(struct search *search, struct elf *file)
 {
 	int (*const sources[])(struct search *, struct elf *) = {
-		search_separate, search_debug_data, search_dynamic,
-		search_stubs,    search_go,         search_entry,
+		search_separate, search_debug_data, search_dynamic, search_stubs,
+		search_go,       search_entry,      search_entries,
 	};
 	int err = search_section(search, file, SHT_SYMTAB);
 
@@ -248,6 +256,7 @@ static int search_image(struct search *search)
 		return is_fatal(err);
 	if (!image_symbols(elf, &table, &strings))
 		err = search_tables(search, elf, &table, &strings);
+	search_entries(search, elf);
 	elf_close(elf);
 	return err;
 }
@@ -285,6 +294,7 @@ static int search_vdso(struct search *search)
 		err = elf_open_buffer(&elf, copy, size);
 	if (!err && vdso_is_same(search->module, elf))
 		err = search_dynamic(search, elf);
+	search_entries(search, elf);
 	elf_close(elf);
 	free(copy);
 	return is_fatal(err);

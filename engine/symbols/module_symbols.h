@@ -16,7 +16,8 @@ typedef int (*module_symbols_named)(void *context, const struct symbol_match *ma
 /* Answer MATCHES, sorted by address and otherwise 0, from the symbols of MODULE. The sources are,
  * in order: its .symtab, else that of a separate debug file; .gnu_debugdata; .dynsym; the stubs of
  * the PLT; Go's own table. If the file cannot be opened, the dynamic symbols in memory are used. A
- * missing or malformed source is skipped. Returns 0, -ENOMEM, or the error of NAMED. */
+ * missing or malformed source is skipped. Matches without an answer get a `start` from .eh_frame.
+ * Returns 0, -ENOMEM, or the error of NAMED. */
 int module_symbols_match(const struct module *module, struct symbol_match *matches, size_t count,
 			 module_symbols_named named, void *context);
 

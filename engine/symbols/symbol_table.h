@@ -26,7 +26,7 @@ struct symbol_match {
 	bool is_plt;   /* in a stub: "@plt" follows the name */
 	bool is_named; /* its name was reported */
 	uint32_t name;
-	uint64_t start;
+	uint64_t start;    /* not found: start of the function by its unwind entry, or 0 */
 	uint64_t resolver; /* for a stub: the resolver whose function name is needed; else 0 */
 
 	struct symbol_candidate covering; /* the innermost symbol whose size includes the address */

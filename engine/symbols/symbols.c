@@ -124,17 +124,17 @@ static int batch_set_name(void *context, const struct symbol_match *match, const
 	return entry->name ? 0 : -ENOMEM;
 }
 
-/* Name an address that no source knows by its location. */
-static int batch_set_place(struct batch *batch, struct symbol_entry *entry)
+/* Name an address that no source knows by the START of its function, or by itself if that is 0. */
+static int batch_set_place(struct batch *batch, struct symbol_entry *entry, uint64_t start)
 {
 	struct string_pool *strings = &batch->symbols->cache.strings;
 	const char *file = module_name(batch->symbols, batch->module);
 	char *text;
 
-	if (!file || asprintf(&text, "%s+0x%" PRIx64, file, entry->address) < 0)
+	entry->start = start ? start : entry->address;
+	if (!file || asprintf(&text, "%s+0x%" PRIx64, file, entry->start) < 0)
 		return -ENOMEM;
 	entry->type = JFR_FRAME_NATIVE;
-	entry->start = entry->address;
 	entry->name = string_pool_intern(strings, text);
 	free(text);
 	return entry->name ? 0 : -ENOMEM;
@@ -153,7 +153,7 @@ static int batch_flush(struct batch *batch)
 	for (size_t i = 0; i < batch->count && !err; i++) {
 		entry = symbol_cache_find(cache, batch->key, batch->matches[i].address);
 		if (!entry->name)
-			err = batch_set_place(batch, entry);
+			err = batch_set_place(batch, entry, batch->matches[i].start);
 	}
 	batch->count = 0;
 	return err;

@@ -88,13 +88,26 @@ static uint32_t intern_frame(struct resolve *r, struct frame *frame)
 	return intern(&r->profile->frames, frame, sizeof(*frame));
 }
 
-/* Whether the name in r->text is LIBRARY+0xADDRESS, as the engine names unknown functions. */
+/* Whether the name in r->text is LIBRARY+0xADDRESS, as the engine names unknown functions: by their
+ * start if that is known. */
 static bool is_nameless(struct resolve *r, const char *library)
 {
 	const char *name = buf_string(&r->text);
 	size_t length = strlen(library);
 
 	return name && !strncmp(name, library, length) && !strncmp(name + length, "+0x", 3);
+}
+
+/* With lines, an unknown function is split by address. */
+static void set_exact_address(struct resolve *r, const struct frame *frame, uint32_t address)
+{
+	const char *module = intern_text(&r->profile->names, frame->module);
+
+	if (!r->query->lines || !address || !is_native(r, (enum jfr_frame_type)frame->type) ||
+	    !module || !is_nameless(r, module))
+		return;
+	buf_reset(&r->text);
+	buf_printf(&r->text, "%s+0x%x", module, address);
 }
 
 static void set_function_name(struct resolve *r, const char *name)
@@ -183,6 +196,7 @@ static uint32_t add_frame(struct resolve *r, const struct stored_frame *stored)
 		buf_reset(&r->text);
 		buf_append_string(&r->text, "unknown");
 	}
+	set_exact_address(r, &frame, stored->address);
 	library = frame_find_library(r, &frame, stored);
 	if (library)
 		return resolve_address(r, &frame, library, stored->address);
@@ -229,7 +243,7 @@ void stored_frame_read(struct stored_frame *stored, struct cursor *c, const stru
 uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 {
 	struct jfr_constant *constant =
-		r->method_type && !r->libraries.list.count
+		r->method_type && !r->libraries.list.count && !(r->query->lines && stored->address)
 			? jfr_pool_find(&r->method_type->pool, stored->method)
 			: NULL;
 	uint32_t id, want = r->query->lines || r->query->places ? stored->line : 0;

@@ -11,6 +11,7 @@
 #include "engine/symbols/debug_file.h"
 #include "engine/symbols/plt.h"
 #include "engine/symbols/symbol_table.h"
+#include "engine/symbols/unwind_entries.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,6 +50,7 @@ static void read_symbols(struct elf *elf)
 		count = spread(elf, matches);
 	}
 	plt_match(elf, matches, count, &strings);
+	unwind_entries_match(elf, matches, count);
 	for (size_t i = 0; i < elf_section_count(elf) && i < 32; i++) {
 		const Elf64_Shdr *table = elf_section(elf, i);
 

@@ -49,7 +49,7 @@ expect_stacks 'both' with.names --symbols "$work/bare" --symbols "$work/any"
 
 # What is no debug file, and what is damaged.
 head -c 3000 "$work/inlined.debug" >"$work/cut"
-expect_stacks 'a file that is cut off' addresses --symbols "$work/cut"
+expect_stacks 'a file that is cut off' addresses --lines --symbols "$work/cut"
 "$agent" top --symbols "$work/nowhere" "$work/profiles" >"$work/out" 2>"$work/said"
 [ $? = 1 ] && grep -q 'nowhere: No such file' "$work/said" || fail 'a missing directory'
 exit 0

@@ -15,7 +15,7 @@ grep -q 'DEBUGINFOD_URLS names no server' "$work/said" || fail "no server: $(cat
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 DEBUGINFOD_URLS=http://127.0.0.1:$port/
 export DEBUGINFOD_URLS
-expect_stacks 'a server that is not there' addresses --debuginfod
+expect_stacks 'a server that is not there' addresses --lines --debuginfod
 grep -q 'debuginfod: inlined: ' "$work/said" || fail "not said: $(cat "$work/said")"
 
 mkdir "$work/served"

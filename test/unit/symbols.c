@@ -122,17 +122,24 @@ static void expect_all(void *library, const char *module)
 			  (uintptr_t)dlsym(library, "exported_one"));
 }
 
-/* The name of an address without a symbol. */
+/* The name of an address without a symbol: the start of its function, by .eh_frame, or without an
+ * entry the address itself. */
 static void expect_place(void *library, const char *module)
 {
-	uintptr_t pc = (uintptr_t)call(library, "address_of_hidden") + 1;
+	uintptr_t start = (uintptr_t)call(library, "address_of_hidden");
+	uintptr_t unsized = (uintptr_t)call(library, "unsized_address") + 2;
 	char expected[256];
 	Dl_info info;
 
-	ck_assert_int_ne(dladdr((void *)pc, &info), 0);
+	ck_assert_int_ne(dladdr((void *)start, &info), 0);
 	snprintf(expected, sizeof(expected), "%s+0x%zx", module,
-		 (size_t)(pc - (uintptr_t)info.dli_fbase));
-	expect(pc, expected, module);
+		 (size_t)(start - (uintptr_t)info.dli_fbase));
+	expect(start, expected, module);
+	expect(start + 1, expected, module);
+	ck_assert_uint_eq(resolve(start + 1).start, start);
+	snprintf(expected, sizeof(expected), "%s+0x%zx", module,
+		 (size_t)(unsized - (uintptr_t)info.dli_fbase));
+	expect(unsized, expected, module);
 	expect((uintptr_t)dlsym(library, "exported_one") + 1, "exported_one", module);
 }
 
