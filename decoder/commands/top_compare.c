@@ -17,7 +17,10 @@
 
 /* Number of columns if the terminal's width is unknown. */
 #define COLUMNS_SHOWN 8
-#define COLUMN_WIDTH  11
+#define COLUMN_WIDTH  11 /* the least */
+
+/* Characters of a terminal's line that columns leave for the function's name. */
+#define NAME_ROOM 40
 
 struct column {
 	const char *name;
@@ -433,19 +436,25 @@ static uint32_t columns_shown(const struct top_compare *compare)
 		       : COLUMNS_SHOWN + 1;
 }
 
-/* Whether all columns but the first have different names when these are cut to the column's width. */
-static bool names_differ_when_cut(const struct table *t)
+/* Returns the width of a column: that of the longest name if the terminal has room for it. */
+static unsigned column_width(const struct table *t)
 {
-	for (uint32_t c = 1; c < t->column_count; c++)
-		for (uint32_t other = 1; other < c; other++)
-			if (!strncmp(t->columns[c].name, t->columns[other].name, COLUMN_WIDTH - 1))
-				return false;
-	return true;
+	unsigned longest = COLUMN_WIDTH, room = t->compare->width, width;
+
+	for (uint32_t c = 0; c < t->column_count; c++) {
+		width = (unsigned)text_width(t->columns[c].name) + 1;
+		longest = width > longest ? width : longest;
+	}
+	if (!room)
+		return longest;
+	room = room > NAME_ROOM ? (room - NAME_ROOM) / t->column_count : 0;
+	room = room > COLUMN_WIDTH ? room : COLUMN_WIDTH;
+	return longest < room ? longest : room;
 }
 
-/* Returns the length of the common prefix of all columns but the first. Returns 0 if the names already differ when
- * they are cut. */
-static size_t common_prefix_length(const struct table *t)
+/* Returns the length of the common prefix of all columns but the first, which WIDTH has no room for. Returns 0 if all
+ * names fit, or if the prefix is short. */
+static size_t common_prefix_length(const struct table *t, unsigned width)
 {
 	const char *first = t->column_count > 1 ? t->columns[1].name : "";
 	size_t common = t->column_count > 2 ? strlen(first) : 0, longest = 0;
@@ -457,20 +466,19 @@ static size_t common_prefix_length(const struct table *t)
 		while (same < common && name[same] == first[same])
 			same++;
 		common = same;
-		longest = strlen(name) > longest ? strlen(name) : longest;
+		longest = text_width(name) > longest ? text_width(name) : longest;
 	}
 	while (common && (first[common] & 0xc0) == 0x80) /* do not split a UTF-8 character */
 		common--;
-	return longest < COLUMN_WIDTH || names_differ_when_cut(t) ? 0 : common;
+	return longest < width || common < width / 2 ? 0 : common;
 }
 
-static void print_heading(const char *name)
+static void print_heading(const char *name, unsigned width)
 {
-	char cut[COLUMN_WIDTH];
+	size_t length = text_width(name);
 
-	snprintf(cut, sizeof(cut), "%s", name);
-	text_clean_string(cut); /* the cut may be inside of a character */
-	printf("%*s", COLUMN_WIDTH, cut);
+	printf("%*s", length < width ? (int)(width - length) : 1, "");
+	text_print_name(stdout, name, width - 1);
 }
 
 /* Returns the largest error, in percentage points, of a displayed share in COLUMN, with 95% confidence. */
@@ -489,7 +497,7 @@ static double column_max_error(const struct table *t, uint32_t column)
 }
 
 /* Print the largest error of each column, as there is no space for an interval of each share. */
-static void print_max_errors(const struct table *t)
+static void print_max_errors(const struct table *t, unsigned width)
 {
 	double most = 0;
 
@@ -498,7 +506,7 @@ static void print_max_errors(const struct table *t)
 	if (2 * most <= 1)
 		return;
 	for (uint32_t c = 0; c < t->column_count; c++)
-		printf("%*.0f%%", COLUMN_WIDTH - 1, ceil(t->columns[c].max_error));
+		printf("%*.0f%%", (int)width - 1, ceil(t->columns[c].max_error));
 	printf("  at most plus or minus, with 95%% confidence\n");
 }
 
@@ -506,7 +514,8 @@ static void print_by(const struct table *t)
 {
 	uint32_t shown = t->column_count;
 	const char *by = t->compare->args->by;
-	size_t common = common_prefix_length(t);
+	unsigned width = column_width(t);
+	size_t common = common_prefix_length(t, width);
 
 	printf("%s: ", metric_texts[t->compare->metric].name);
 	print_amounts(t, 0);
@@ -515,20 +524,20 @@ static void print_by(const struct table *t)
 		printf(", without %.*s", (int)common, t->columns[1].name);
 	printf("\n\n");
 	for (uint32_t c = 0; c < shown; c++)
-		print_heading(t->columns[c].name + (c ? common : 0));
+		print_heading(t->columns[c].name + (c ? common : 0), width);
 	printf("  self\n");
 	for (uint32_t c = 0; c < shown; c++)
 		print_percent(
-			t, COLUMN_WIDTH - 1,
+			t, (int)width - 1,
 			percent_of(t->columns[c].functions.weight, t->columns[0].functions.weight),
 			0);
 	printf("  of the whole\n");
-	print_max_errors(t);
+	print_max_errors(t, width);
 	for (uint32_t i = 0; i < rows_shown(t); i++) {
 		for (uint32_t c = 0; c < shown; c++)
-			print_percent(t, COLUMN_WIDTH - 1, self_share(t, t->rows[i].key, c), c);
+			print_percent(t, (int)width - 1, self_share(t, t->rows[i].key, c), c);
 		printf("  ");
-		print_row_name(t, i, shown * COLUMN_WIDTH + 2);
+		print_row_name(t, i, shown * width + 2);
 	}
 	print_omitted_rows(t);
 	if (shown <= t->value_count)

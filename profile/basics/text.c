@@ -157,8 +157,7 @@ unsigned text_terminal_width(void)
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
 }
 
-/* Each UTF-8 character counts as one column. */
-static size_t count_characters(const char *text)
+size_t text_width(const char *text)
 {
 	size_t count = 0;
 
@@ -180,7 +179,7 @@ static const char *skip_characters(const char *text, size_t count)
 
 void text_print_name(FILE *out, const char *name, unsigned width)
 {
-	size_t length = count_characters(name), head, tail;
+	size_t length = text_width(name), head, tail;
 
 	if (width < 8 || length <= width) {
 		fputs(name, out);

@@ -49,6 +49,9 @@ void json_number(FILE *out, double number);
 /* Returns the width of the terminal on stdout in columns; 0 if stdout is not a terminal. */
 unsigned text_terminal_width(void);
 
+/* Returns the width of TEXT: each UTF-8 character counts as one column. */
+size_t text_width(const char *text);
+
 /* Print NAME in at most WIDTH columns (0: unlimited). A longer name loses its middle. */
 void text_print_name(FILE *out, const char *name, unsigned width);
 

@@ -129,17 +129,29 @@ for i in range(20):
 END
 "$agent" top -n 1 --by host "$work"/many*.zip >"$work/text" || fail "status $?"
 grep -q '^\.\.\. and 12 more of host (--json has all)' "$work/text" || fail "$(cat "$work/text")"
-# Names that begin alike are told apart all the same.
+# Names are complete, except on a terminal without room: there they lose what they have in common.
 cp "$work/a.zip" "$work/profile_svc_ec2_i-0001__77_2026-11-21T02-10-00Z-0badcafe.zip"
 cp "$work/b.zip" "$work/profile_svc_ec2_i-0002__78_2026-11-21T02-10-00Z-0badcafe.zip"
 "$agent" top -n 1 --by process "$work"/profile_*.zip >"$work/text" || fail "status $?"
-grep -q 'by process: 2, without profile_svc_ec2_i-000$' "$work/text" &&
-	grep -Eq '^ +all +2__78 +1__77 ' "$work/text" || fail "$(cat "$work/text")"
-# Those that do not are shown from their beginning, however long.
+grep -q 'by process: 2$' "$work/text" &&
+	grep -Eq '^ +all +profile_svc_ec2_i-0002__78 +profile_svc_ec2_i-0001__77 ' "$work/text" || fail "$(cat "$work/text")"
 cp test/fixtures/jfr/native.jfr "$work/pushed_11275_2026-11-21T02-10-00Z.jfr"
 cp test/fixtures/jfr/native.jfr "$work/python3_11276_2026-11-21T02-10-00Z.jfr"
-"$agent" top -n 1 --by process "$work"/p[uy]*.jfr >"$work/text" || fail "status $?"
-grep -q 'by process: 2$' "$work/text" && grep -Eq '^ +all +pushed_112 +python3_11 ' "$work/text" || fail "$(cat "$work/text")"
+# on_terminal COLUMNS FILE... : what a terminal so wide shows
+on_terminal() {
+	columns=$1
+	shift
+	timeout 30 script -qec "stty cols $columns; $agent top -n 1 --by process $*" /dev/null </dev/null | tr -d '\r' >"$work/text"
+}
+if command -v script >/dev/null; then
+	on_terminal 60 "$work/profile_*.zip"
+	grep -q 'by process: 2, without profile_svc_ec2_i-000$' "$work/text" &&
+		grep -Eq '^ +all +2__78 +1__77 ' "$work/text" || fail "60 columns: $(cat "$work/text")"
+	on_terminal 60 "$work/p[uy]*.jfr"
+	grep -Eq '^ +all +pu\.\.\.11275 +py\.\.\.11276 ' "$work/text" || fail "60 columns: $(cat "$work/text")"
+	on_terminal 100 "$work/p[uy]*.jfr"
+	grep -Eq '^ +all +pushed_11275 +python3_11276 ' "$work/text" || fail "100 columns: $(cat "$work/text")"
+fi
 json many --by host "$work"/many*.zip
 grep -q '"host-19"' "$work/many" || fail 'JSON has not all'
 
