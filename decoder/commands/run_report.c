@@ -22,8 +22,27 @@
 
 struct found {
 	char directory[PATH_MAX];
-	unsigned profiles, own; /* new profiles there, and those of the command's own process */
+	char **paths;           /* new profiles there */
+	unsigned profiles, own; /* their number, and that of the command's own process */
 };
+
+static void found_add(struct found *found, const char *directory, const char *name)
+{
+	char **grown = reallocarray(found->paths, found->profiles + 1, sizeof(*grown));
+
+	if (!grown)
+		return;
+	found->paths = grown;
+	if (asprintf(&grown[found->profiles], "%s/%s", directory, name) >= 0)
+		found->profiles++;
+}
+
+static void found_free(struct found *found)
+{
+	for (unsigned i = 0; i < found->profiles; i++)
+		free(found->paths[i]);
+	free(found->paths);
+}
 
 /* Count the profiles that were written into DIRECTORY since the command started. Returns false if there are none. */
 static bool count_profiles_in(struct found *found, const struct run_command *command,
@@ -44,7 +63,7 @@ static bool count_profiles_in(struct found *found, const struct run_command *com
 		if ((int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec <
 		    command->started_ns)
 			continue;
-		found->profiles++;
+		found_add(found, directory, entry->d_name);
 		found->own += strstr(entry->d_name, own) != NULL;
 	}
 	closedir(dir);
@@ -81,24 +100,28 @@ static void find_profiles(struct found *found, const struct run_command *command
 		count_profiles(found, command, own);
 }
 
-/* Print the heaviest functions of the command's own process to stderr. A child process does it, without messages:
- * reading profiles may fail, and must not change the exit of `run`. */
-static void print_heaviest(const struct run_command *command, char *directory)
+/* Print the heaviest functions of all processes of the command, which may be a shell, to stderr. A child process does
+ * it, without messages: reading profiles may fail, and must not change the exit of `run`. */
+static void print_heaviest(const struct found *found)
 {
-	char process[32];
-	char *argv[] = { "top",       "-n",    "3",       "--frames", "script",
-			 "--process", process, directory, NULL };
+	static const char *const words[] = { "top", "-n", "3", "--frames", "script" };
+	const unsigned count = sizeof(words) / sizeof(*words);
+	char **argv = calloc(count + found->profiles + 1, sizeof(*argv));
 	pid_t pid;
 
-	snprintf(process, sizeof(process), "_%d$", (int)command->pid);
+	if (!argv)
+		return;
+	memcpy(argv, words, sizeof(words));
+	memcpy(argv + count, found->paths, found->profiles * sizeof(*argv));
 	pid = fork();
 	if (!pid) {
 		if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && freopen("/dev/null", "w", stderr))
-			cmd_top(sizeof(argv) / sizeof(*argv) - 1, argv);
+			cmd_top((int)(count + found->profiles), argv);
 		_exit(fflush(stdout));
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	free(argv);
 }
 
 /* Findings of the doctor: the reason for missing profiles, and the names of notes. */
@@ -199,12 +222,13 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 			      "reason",
 			      *command->argv);
 	report_spool(spool);
-	if (found.own) {
-		print_heaviest(command, found.directory);
+	if (found.profiles) {
+		print_heaviest(&found);
 		message_print("run: continue with `asprof-agent top %s` or `asprof-agent "
 			      "flamegraph -o flame.html %s`",
 			      found.directory, found.directory);
 	}
+	found_free(&found);
 out:
 	config_free(&f.subject.config);
 }
