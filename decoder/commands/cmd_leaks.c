@@ -118,23 +118,6 @@ static int compare_leak_bytes(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* Returns 1 if the innermost frame is the profiler's allocator hook, which is not shown. */
-static uint32_t count_allocator_frames(const struct profile *p, const uint32_t *frames,
-				       uint32_t depth)
-{
-	static const char *const ends[] = { "malloc_hook", "calloc_hook", "realloc_hook",
-					    "memalign_hook", "aligned_alloc_hook" };
-	const char *name;
-
-	for (size_t i = 0; depth > 1 && i < sizeof(ends) / sizeof(ends[0]); i++) {
-		name = profile_frame_name(p, frames[0]);
-		if (strlen(name) >= strlen(ends[i]) &&
-		    !strcmp(name + strlen(name) - strlen(ends[i]), ends[i]))
-			return 1;
-	}
-	return 0;
-}
-
 /* Returns the number in KEYS of STACK's function names, as they are shown; 0 when out of memory. Stacks that differ in
  * compilation type or library have the same number. */
 static uint32_t leaks_intern_shown_stack(const struct leaks *l, struct intern *keys,
@@ -145,7 +128,7 @@ static uint32_t leaks_intern_shown_stack(const struct leaks *l, struct intern *k
 	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
 
 	buf_reset(names);
-	for (uint32_t i = count_allocator_frames(p, frames, depth); i < depth; i++)
+	for (uint32_t i = 0; i < depth; i++)
 		if (buf_append(names, &profile_frame(p, frames[i])->name, sizeof(uint32_t)))
 			return 0;
 	return intern(keys, names->data, names->length);
@@ -208,12 +191,11 @@ static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
 	const struct profile *p = &l->heap->profile;
 	const uint32_t *frames = intern_key(&p->stacks, stack);
 	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
-	uint32_t skip = count_allocator_frames(p, frames, depth), shown = 0;
 
-	for (uint32_t i = skip; i < depth; i++, shown++) {
+	for (uint32_t i = 0; i < depth; i++) {
 		const struct frame *frame = profile_frame(p, frames[i]);
 
-		if (l->args->stack_depth && shown == l->args->stack_depth) {
+		if (l->args->stack_depth && i == l->args->stack_depth) {
 			printf("      ... %u more\n", depth - i);
 			break;
 		}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/aggregate/frame_selection.h"
+#include "profile/aggregate/hook_frames.h"
 #include "profile/aggregate/preload_frames.h"
 #include "profile/aggregate/resolve_frame.h"
 #include "profile/basics/names.h"
@@ -192,6 +193,7 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 	}
 	id = 0;
 	if (stack_append_frames(r, key)) {
+		hook_frames_remove(r);
 		preload_frames_remove(r);
 		frame_selection_apply(r);
 		id = resolve_intern_stack(r);
