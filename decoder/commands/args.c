@@ -10,6 +10,7 @@
 #include "decoder/output/message.h"
 #include "decoder/symbolize/crash_guard.h"
 #include "decoder/symbolize/symbolizer.h"
+#include "profile/aggregate/frame_category.h"
 
 #define AT(field) offsetof(struct args, field)
 
@@ -121,6 +122,8 @@ const struct command_option args_names[] = {
 	{ "--lines", NULL, "split by source line, if known", ARG_FLAG, AT(query.lines) },
 	{ "--frames", "WHICH", "all, script or native (default: no internal ones)", ARG_FRAMES,
 	  AT(query.frames) },
+	{ "--fold", "CATEGORIES", "omit frames: library, interpreter, kernel, own", ARG_FOLD,
+	  AT(query.folded) },
 	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(query.simple) },
 	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
 	{ "--debuginfod", NULL, "name functions by the servers in DEBUGINFOD_URLS", ARG_FLAG,
@@ -222,6 +225,28 @@ static int args_parse_frames(struct args *args, const struct command_option *row
 	return args_reject_value(args, row, value, "all, script or native");
 }
 
+/* Accept names of categories with commas between them. */
+static int args_parse_fold(struct args *args, const struct command_option *row, const char *value,
+			   unsigned *folded)
+{
+	for (const char *word = value;; word++) {
+		size_t length = strcspn(word, ","), i = 0;
+
+		while (i < FRAME_CATEGORIES &&
+		       (strncmp(word, frame_category_names[i], length) != 0 ||
+			frame_category_names[i][length]))
+			i++;
+		if (i == FRAME_CATEGORIES)
+			return args_reject_value(args, row, value,
+						 "library, interpreter, kernel or own, or several "
+						 "as library,kernel");
+		*folded |= 1u << i;
+		word += length;
+		if (!*word)
+			return COMMAND_OK;
+	}
+}
+
 /* Accept a trace ID, or a W3C traceparent: version, trace, span and flags. */
 static int args_parse_trace(struct args *args, const struct command_option *row, const char *value)
 {
@@ -265,6 +290,8 @@ static int args_set_value(struct args *args, const struct command_option *row, c
 		break;
 	case ARG_FRAMES:
 		return args_parse_frames(args, row, value, place);
+	case ARG_FOLD:
+		return args_parse_fold(args, row, value, place);
 	case ARG_STRING:
 		*(const char **)place = value;
 		break;

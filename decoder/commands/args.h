@@ -14,6 +14,7 @@ enum arg_kind {
 	ARG_FLAG,     /* bool */
 	ARG_NO_FLAG,  /* bool that is set to false */
 	ARG_FRAMES,   /* enum frames_shown */
+	ARG_FOLD,     /* unsigned, a mask of categories */
 	ARG_METRIC,   /* sets args.metric to the row's offset */
 	ARG_STRING,   /* const char * */
 	ARG_COUNT,    /* unsigned */
@@ -48,6 +49,7 @@ struct args {
 	struct query query;
 
 	bool total, by_count, full_names;
+	bool native, cumulative; /* top */
 
 	/* Debug files and their symbolizer; NULL if not requested. */
 	const char *symbols[SYMBOLS_MAX];

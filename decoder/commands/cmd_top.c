@@ -4,6 +4,7 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
+#include "profile/aggregate/frame_category.h"
 #include "profile/aggregate/functions.h"
 #include "profile/aggregate/confidence.h"
 #include "profile/aggregate/profile.h"
@@ -14,8 +15,16 @@
 
 #define DEFAULT_LIMIT 20
 
+/* Own functions that the table shows because of their total: their number, and their least share. */
+#define CALLERS_MAX   10
+#define CALLERS_SHARE 0.1
+
 static const struct command_option own_options[] = {
 	{ "-n", "N", "functions to show (20; 0: all)", ARG_COUNT, offsetof(struct args, limit) },
+	{ "--cumulative", NULL, "sort by total, not by self", ARG_FLAG,
+	  offsetof(struct args, cumulative) },
+	{ "--native", NULL, "show native functions that scripts and Java call", ARG_FLAG,
+	  offsetof(struct args, native) },
 	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
 	  offsetof(struct args, by_count) },
 	{ "--full-names", NULL, "names in full length", ARG_FLAG,
@@ -68,10 +77,13 @@ static void print_row(const struct top *t, const struct functions *functions,
 
 static bool top_find_functions(struct top *t, struct functions *functions, uint32_t thread)
 {
-	if (!functions_of(functions, t->profile, t->metric, t->by_total, thread))
-		return true;
-	t->out_of_memory = true;
-	return false;
+	if (functions_of(functions, t->profile, t->metric, t->by_total, thread)) {
+		t->out_of_memory = true;
+		return false;
+	}
+	if (t->args->cumulative)
+		functions_sort_by_total(functions, t->profile);
+	return true;
 }
 
 /* Whether the interval of any displayed share is wider than one percentage point. */
@@ -89,6 +101,29 @@ static bool needs_intervals(const struct functions *functions, uint32_t rows)
 		}
 	}
 	return false;
+}
+
+/* Print own functions with a large total that are not among the first ROWS of FUNCTIONS: these are sorted by self, and
+ * a function that only calls others has none. */
+static void print_callers(const struct top *t, const struct functions *functions, uint32_t rows,
+			  bool intervals)
+{
+	struct functions rest = *functions;
+	uint32_t shown = 0;
+
+	rest.list += rows;
+	rest.count -= rows;
+	functions_sort_by_total(&rest, t->profile);
+	for (uint32_t i = 0; i < rest.count && shown < rows && shown < CALLERS_MAX; i++) {
+		if (rest.list[i].total < CALLERS_SHARE * rest.weight)
+			break;
+		if (rest.list[i].category != FRAME_OWN)
+			continue;
+		if (!shown++)
+			puts("\nown code with the largest totals (--cumulative sorts all by "
+			     "total):");
+		print_row(t, functions, &rest.list[i], intervals);
+	}
 }
 
 static void print_table(struct top *t, uint32_t thread, const char *title)
@@ -111,6 +146,7 @@ static void print_table(struct top *t, uint32_t thread, const char *title)
 		print_row(t, &functions, &functions.list[i], intervals);
 	if (rows < functions.count)
 		printf("... and %u more (-n 0 shows all)\n", functions.count - rows);
+	print_callers(t, &functions, rows, intervals);
 	functions_free(&functions);
 }
 
@@ -143,6 +179,7 @@ static void print_json_functions(struct top *t, uint32_t thread)
 		json_string(stdout, top_function_name(t->profile, function));
 		printf(",\"module\":");
 		json_string(stdout, intern_text(&t->profile->names, function->module));
+		printf(",\"category\":\"%s\"", frame_category_names[function->category]);
 		printf(",\"self\":");
 		json_number(stdout, function->self);
 		printf(",\"total\":");
@@ -296,6 +333,10 @@ int cmd_top(int argc, char **argv)
 	if (status == COMMAND_OK)
 		status = args_check_conflicts(&args);
 	args.query.contexts = args.by;
+	/* A filter by function may be for a native one. */
+	if (args.query.frames == SHOW_FOLDED && !args.native && !args.query.include.set &&
+	    !args.query.exclude.set)
+		args.query.frames = SHOW_SCRIPT;
 	if (status == COMMAND_OK) {
 		status = command_read_profile(&profile, &args, metric_mask(args.metric));
 		top.metric = profile_choose_metric(&profile, args.metric);
@@ -310,6 +351,9 @@ int cmd_top(int argc, char **argv)
 			status |= top_print_compared(&top, &base);
 		else if (print_top(&top))
 			status = COMMAND_FAILED;
+		if (profile.frames_folded && !args.json)
+			puts("\nnative functions count for the functions that call them; --native "
+			     "shows them");
 		if (status == COMMAND_OK)
 			empty_result_explain_profile(&profile, &args);
 	}

@@ -251,7 +251,7 @@ static double row_change(const struct table *t, uint32_t key)
 	double total = fabs(total_share(t, key, NEW) - total_share(t, key, BASE));
 
 	/* Callers change with their callees, so total only decides between equal ones. */
-	return self + total / 1000;
+	return self + total / 1e6;
 }
 
 static struct interval interval_of_percents(const struct table *t, double now, double was)

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "profile/aggregate/frame_category.h"
+#include "profile/aggregate/resolve_frame.h"
+
 /* Internal functions of interpreters, which are between the program's frames: names, or prefixes of
  * names. */
 static const struct {
@@ -50,9 +53,15 @@ static bool name_matches(const char *name, const char *wanted, bool is_prefix)
 	       (is_prefix || !name[length] || name[length] == ':' || name[length] == ' ');
 }
 
-static bool is_script(const struct frame *frame)
+/* Whether FRAME is of a language with an interpreter or a virtual machine. The names of a perf map
+ * ("jit") may be of any code. */
+static bool is_script(const struct resolve *r, const struct frame *frame)
 {
-	return jfr_frame_is_script((enum jfr_frame_type)frame->type);
+	enum jfr_frame_type type = (enum jfr_frame_type)frame->type;
+
+	return jfr_frame_is_script(type) ||
+	       (!resolve_is_native(r, type) &&
+		strcmp(intern_text(&r->profile->names, frame->module), "jit") != 0);
 }
 
 static bool is_internal(const struct profile *profile, const struct frame *frame)
@@ -66,47 +75,59 @@ static bool is_internal(const struct profile *profile, const struct frame *frame
 	return false;
 }
 
-static bool is_wanted(const struct profile *profile, enum frames_shown shown,
-		      const struct frame *frame)
+/* Whether a frame of a stack with script functions is shown. */
+static bool is_shown(const struct resolve *r, const struct frame *frame)
 {
-	switch (shown) {
-	case SHOW_SCRIPT:
-		return is_script(frame) && !is_internal(profile, frame);
-	case SHOW_NATIVE:
-		return !is_script(frame);
-	case SHOW_FOLDED:
+	switch (r->query->frames) {
 	case SHOW_ALL:
+		return true;
+	case SHOW_SCRIPT:
+		return is_script(r, frame) && !is_internal(r->profile, frame);
+	case SHOW_NATIVE:
+		return !is_script(r, frame);
+	case SHOW_FOLDED:
 		break;
 	}
-	return !is_internal(profile, frame);
+	return !is_internal(r->profile, frame);
 }
 
-void frame_selection_apply(struct resolve *r)
+static bool is_wanted(const struct resolve *r, const struct frame *frame, bool has_scripts)
 {
-	enum frames_shown shown = r->query->frames;
-	uint32_t *ids = (uint32_t *)(void *)r->stack.data;
-	size_t count = r->stack.length / sizeof(*ids), kept = 0, wanted = 0;
-	const struct frame *frame, *inner = NULL;
-	bool scripts = false;
+	return !(r->query->folded & 1u << frame->category) && (!has_scripts || is_shown(r, frame));
+}
 
-	if (shown == SHOW_ALL)
+/* Whether one of the COUNT frames at IDS is a script function. */
+static bool has_script(const struct resolve *r, const uint32_t *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_script(r, profile_frame(r->profile, ids[i])))
+			return true;
+	return false;
+}
+
+void frame_selection_apply(struct resolve *r, size_t first)
+{
+	uint32_t *ids = (uint32_t *)(void *)r->stack.data;
+	size_t count = r->stack.length / sizeof(*ids), kept = first, wanted = 0;
+	bool scripts = has_script(r, ids + first, count - first);
+	const struct frame *frame, *inner = NULL;
+
+	if (!r->query->folded && (!scripts || r->query->frames == SHOW_ALL))
 		return;
-	for (size_t i = 0; i < count; i++) {
-		frame = profile_frame(r->profile, ids[i]);
-		scripts |= is_script(frame);
-		wanted += is_wanted(r->profile, shown, frame);
-	}
-	if (!scripts || !wanted)
+	for (size_t i = first; i < count; i++)
+		wanted += is_wanted(r, profile_frame(r->profile, ids[i]), scripts);
+	if (!wanted)
 		return;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = first; i < count; i++) {
 		frame = profile_frame(r->profile, ids[i]);
 		/* A frame keeps the frames that it is inlined into. */
-		if (!is_wanted(r->profile, shown, frame) && !(inner && inner->caller == ids[i])) {
+		if (!is_wanted(r, frame, scripts) && !(inner && inner->caller == ids[i])) {
 			inner = NULL;
 			continue;
 		}
 		inner = frame;
 		ids[kept++] = ids[i];
 	}
+	r->profile->frames_folded |= scripts && kept < count && r->query->frames == SHOW_SCRIPT;
 	r->stack.length = kept * sizeof(*ids);
 }

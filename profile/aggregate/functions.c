@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate/frame_category.h"
+
 /* Returns the function ID of each frame. Samples without a stack belong to function 1. Release with
  * free(). */
 static uint32_t *number_frames(const struct profile *p, struct intern *keys)
@@ -23,21 +25,47 @@ static uint32_t *number_frames(const struct profile *p, struct intern *keys)
 	return numbers;
 }
 
-/* IDs of names depend on which thread read which chunk first, so the last criterion is the text. */
-static int compare_functions(const void *a, const void *b, void *arg)
+/* Compare X and Y by their text: IDs of names depend on which thread read which chunk first. */
+static int compare_names(const struct function *x, const struct function *y,
+			 const struct profile *p)
 {
-	const struct function *x = a, *y = b;
-	const struct profile *p = arg;
 	int order;
 
-	if (x->self != y->self)
-		return x->self < y->self ? 1 : -1;
-	if (x->total != y->total)
-		return x->total < y->total ? 1 : -1;
 	order = strcmp(intern_text(&p->names, x->name), intern_text(&p->names, y->name));
 	if (order)
 		return order;
 	return strcmp(intern_text(&p->names, x->module), intern_text(&p->names, y->module));
+}
+
+/* Compare A to B, the larger one first. */
+static int compare_weights(double a, double b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static int compare_by_self(const void *a, const void *b, void *profile)
+{
+	const struct function *x = a, *y = b;
+	int order = compare_weights(x->self, y->self);
+
+	if (!order)
+		order = compare_weights(x->total, y->total);
+	return order ? order : compare_names(x, y, profile);
+}
+
+static int compare_by_total(const void *a, const void *b, void *profile)
+{
+	const struct function *x = a, *y = b;
+	int order = compare_weights(x->total, y->total);
+
+	if (!order)
+		order = compare_weights(x->self, y->self);
+	return order ? order : compare_names(x, y, profile);
+}
+
+void functions_sort_by_total(struct functions *f, const struct profile *p)
+{
+	qsort_r(f->list, f->count, sizeof(*f->list), compare_by_total, (void *)p);
 }
 
 static bool is_thread(const void *arg, const struct sample *sample)
@@ -73,6 +101,9 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 	}
 	for (uint32_t id = 1; id <= keys.count; id++)
 		memcpy(&f->list[id - 1].name, intern_key(&keys, id), 2 * sizeof(uint32_t));
+	f->list[0].category = FRAME_LIBRARY; /* without a stack */
+	for (uint32_t id = 1; id <= p->frames.count; id++)
+		f->list[numbers[id] - 1].category = profile_frame(p, id)->category;
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct sample *s = &p->samples[i];
 		const uint32_t *frames = intern_key(&p->stacks, s->stack);
@@ -98,7 +129,7 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 		f->samples += s->count;
 	}
 	f->effective = profile_effective(f->weight, variance);
-	qsort_r(f->list, f->count, sizeof(*f->list), compare_functions, (void *)p);
+	qsort_r(f->list, f->count, sizeof(*f->list), compare_by_self, (void *)p);
 	while (f->count && f->list[f->count - 1].total == 0)
 		f->count--;
 	list = realloc(f->list, ((size_t)f->count + 1) * sizeof(*list));

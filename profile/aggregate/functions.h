@@ -6,12 +6,14 @@
 
 struct function {
 	uint32_t name, module; /* in profile->names */
+	uint32_t category;     /* enum frame_category */
 	double self, total;
 	uint32_t seen; /* last sample that was counted: a recursion counts once */
 };
 
 struct functions {
-	struct function *list; /* heaviest first, by self weight, then by total */
+	struct function *
+		list; /* heaviest first, by self weight, then by total; see functions_sort_by_total() */
 	uint32_t count;
 	double weight;
 	double samples;   /* number of samples in `weight` */
@@ -28,6 +30,10 @@ int functions_of_some(struct functions *functions, const struct profile *profile
 		      enum metric metric, bool by_total,
 		      bool (*wanted)(const void *arg, const struct sample *sample),
 		      const void *arg);
+
+/* Sort FUNCTIONS by total weight, then by self weight. */
+void functions_sort_by_total(struct functions *functions, const struct profile *profile);
+
 void functions_free(struct functions *functions);
 
 #endif

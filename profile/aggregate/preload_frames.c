@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile/aggregate/frame_category.h"
+
 #define PRELOAD_LIBRARY "libasprof_preload.so"
 
 /* Names of the wrapped functions: the preload's export map, embedded by the assembler. */
@@ -65,7 +67,9 @@ static uint32_t c_library_module(const struct resolve *r, const uint32_t *ids, s
  * one. */
 static uint32_t add_call_frame(struct resolve *r, uint32_t id, uint32_t library)
 {
-	struct frame frame = { .module = library, .type = profile_frame(r->profile, id)->type };
+	struct frame frame = { .module = library,
+			       .type = profile_frame(r->profile, id)->type,
+			       .category = FRAME_LIBRARY };
 	const char *name = profile_frame_name(r->profile, id);
 	size_t length = wrapped_call_length(name);
 

@@ -14,11 +14,12 @@
 
 /* Interned by its bytes, so it has no padding. */
 struct frame {
-	uint32_t name;   /* in names: display name */
-	uint32_t module; /* in names: library or class; 0: none */
-	uint32_t line;   /* 0: unknown, or not requested */
-	uint32_t type;   /* enum jfr_frame_type */
-	uint32_t caller; /* frame that this one is inlined into, which follows it in every
+	uint32_t name;     /* in names: display name */
+	uint32_t module;   /* in names: library or class; 0: none */
+	uint32_t line;     /* 0: unknown, or not requested */
+	uint32_t type;     /* enum jfr_frame_type */
+	uint32_t category; /* enum frame_category */
+	uint32_t caller;   /* frame that this one is inlined into, which follows it in every
 			  * stack; 0: none, or the recording itself has that frame */
 
 	/* Only with query.places. 0: unknown. */
@@ -59,7 +60,8 @@ struct profile {
 	int64_t periods[METRICS]; /* sampling period in the metric's unit; 0: unknown */
 	struct losses losses;     /* losses of the chunks read */
 	int64_t start_ns,
-		end_ns; /* time range of the chunks, within the query; start > end: none */
+		end_ns;     /* time range of the chunks, within the query; start > end: none */
+	bool frames_folded; /* native frames of script functions were omitted: SHOW_SCRIPT */
 	bool out_of_memory;
 };
 

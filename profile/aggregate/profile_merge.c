@@ -72,6 +72,7 @@ void profile_merge(struct profile *into, const struct profile *from)
 		if (from->periods[m] > into->periods[m])
 			into->periods[m] = from->periods[m];
 	into->chunks += from->chunks;
+	into->frames_folded |= from->frames_folded;
 	losses_add(&into->losses, &from->losses);
 	profile_extend_span(into, from->start_ns, from->end_ns);
 	free(frames);

@@ -66,7 +66,7 @@ struct address_lookup {
 			 struct debug_frame frames[DEBUG_FRAMES_MAX]);
 };
 
-/* Frames to show of stacks with both script functions (Python, JavaScript, ...) and native
+/* Frames to show of stacks with both script functions (Python, JavaScript, ..., Java) and native
  * functions. */
 enum frames_shown {
 	SHOW_FOLDED, /* all except internal frames of the interpreter */
@@ -82,6 +82,7 @@ struct query {
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;
 	enum frames_shown frames;
+	unsigned folded; /* categories to omit, a mask of 1 << enum frame_category */
 	bool places;     /* store address, file and line in frames, even if they are not shown */
 	bool no_threads; /* count all samples for one thread, 0 */
 	bool contexts;   /* store contexts in samples */

@@ -195,7 +195,7 @@ uint32_t resolve_stack(struct resolve *r, uint64_t key, uint64_t class,
 	if (stack_append_frames(r, key)) {
 		hook_frames_remove(r);
 		preload_frames_remove(r);
-		frame_selection_apply(r);
+		frame_selection_apply(r, class ? 1 : 0);
 		id = resolve_intern_stack(r);
 	}
 	if (!class)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "profile/aggregate/frame_category.h"
 #include "profile/basics/names.h"
 
 void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct buf *out)
@@ -16,7 +17,7 @@ void resolve_class_text(struct resolve *r, const struct jfr_value *class, struct
 	names_clean(out);
 }
 
-static bool is_native(const struct resolve *r, enum jfr_frame_type type)
+bool resolve_is_native(const struct resolve *r, enum jfr_frame_type type)
 {
 	return (type == JFR_FRAME_NATIVE && r->kernel_frames) || type == JFR_FRAME_CPP ||
 	       type == JFR_FRAME_KERNEL;
@@ -46,9 +47,30 @@ static void set_script_module(struct resolve *r, struct frame *frame)
 		frame->file = intern_string(names, path);
 }
 
+/* Set the category of FRAME. Its file, library or class is in r->text2, and the name of a native
+ * function in r->text. */
+static void set_category(struct resolve *r, struct frame *frame)
+{
+	enum jfr_frame_type type = (enum jfr_frame_type)frame->type;
+	const char *place = buf_string(&r->text2), *name = buf_string(&r->text);
+
+	if (!place || !name)
+		return;
+	if (type == JFR_FRAME_KERNEL)
+		frame->category = FRAME_KERNEL;
+	else if (jfr_frame_is_script(type))
+		frame->category = frame_category_of_script(place);
+	else if (resolve_is_native(r, type))
+		frame->category = frame_category_of_native(place, name);
+	else
+		frame->category = frame_category_of_java(place);
+}
+
 /* Set FRAME's module to METHOD's class or library, and r->text to its display name. */
 static void set_frame_names(struct resolve *r, const struct jfr_value *method, struct frame *frame)
 {
+	bool is_script = jfr_frame_is_script((enum jfr_frame_type)frame->type);
+	bool is_java = !is_script && !resolve_is_native(r, (enum jfr_frame_type)frame->type);
 	struct intern *names = &r->profile->names;
 	struct jfr_value class, name;
 
@@ -56,12 +78,13 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 	buf_reset(&r->text2);
 	if (jfr_value_get_field(r->chunk, method, "type", &class))
 		resolve_class_text(r, &class, &r->text2);
-	if (jfr_frame_is_script((enum jfr_frame_type)frame->type))
+	if (is_script)
 		set_script_module(r, frame);
 	else if (r->text2.length)
 		frame->module = intern(names, r->text2.data, r->text2.length);
-	if (!jfr_frame_is_script((enum jfr_frame_type)frame->type) &&
-	    !is_native(r, (enum jfr_frame_type)frame->type) && r->text2.length) {
+	if (is_java)
+		set_category(r, frame);
+	if (is_java && r->text2.length) {
 		if (r->query->simple)
 			names_drop_package(&r->text2);
 		buf_append(&r->text, r->text2.data, r->text2.length);
@@ -70,7 +93,9 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 	if (!jfr_value_get_field(r->chunk, method, "name", &name) ||
 	    !jfr_value_append_string(r->chunk, &name, &r->text))
 		r->text.length -= r->text.length ? 1 : 0; /* a class without a method */
-	if (r->query->simple && is_native(r, (enum jfr_frame_type)frame->type))
+	if (!is_java)
+		set_category(r, frame);
+	if (r->query->simple && !is_java && !is_script)
 		names_drop_arguments(&r->text);
 }
 
@@ -103,8 +128,9 @@ static void set_exact_address(struct resolve *r, const struct frame *frame, uint
 {
 	const char *module = intern_text(&r->profile->names, frame->module);
 
-	if (!r->query->lines || !address || !is_native(r, (enum jfr_frame_type)frame->type) ||
-	    !module || !is_nameless(r, module))
+	if (!r->query->lines || !address ||
+	    !resolve_is_native(r, (enum jfr_frame_type)frame->type) || !module ||
+	    !is_nameless(r, module))
 		return;
 	buf_reset(&r->text);
 	buf_printf(&r->text, "%s+0x%x", module, address);
@@ -178,7 +204,7 @@ static const struct library *frame_find_library(const struct resolve *r, const s
 						const struct stored_frame *stored)
 {
 	if (!stored->address || !r->libraries.list.count ||
-	    !is_native(r, (enum jfr_frame_type)frame->type))
+	    !resolve_is_native(r, (enum jfr_frame_type)frame->type))
 		return NULL;
 	return libraries_at(&r->libraries, intern_text(&r->profile->names, frame->module),
 			    stored->address);
@@ -195,6 +221,7 @@ static uint32_t add_frame(struct resolve *r, const struct stored_frame *stored)
 	else {
 		buf_reset(&r->text);
 		buf_append_string(&r->text, "unknown");
+		frame.category = FRAME_LIBRARY;
 	}
 	set_exact_address(r, &frame, stored->address);
 	library = frame_find_library(r, &frame, stored);

@@ -13,6 +13,9 @@ struct stored_frame {
 	uint8_t type;     /* key of a constant */
 };
 
+/* Whether frames of TYPE are of native code. In recordings of a JVM, native methods are not. */
+bool resolve_is_native(const struct resolve *resolve, enum jfr_frame_type type);
+
 /* Read a frame of TYPE at C; fields are found by name. */
 void stored_frame_read(struct stored_frame *stored, struct cursor *c, const struct jfr_type *type);
 

@@ -76,6 +76,25 @@ total() { "$agent" collapsed --cpu "$@" "$data/native.jfr" | awk '{ n += $NF } E
 "$agent" collapsed --cpu "$data/java.jfr" | grep -q 'java/lang/Thread.run' || fail 'not simple'
 [ "$("$agent" collapsed --cpu --simple "$data/java.jfr" | awk '{ n += $NF } END { print n }')" = 108 ] ||
 	fail 'simple loses samples'
+# Native functions of Java count for the methods that call them, unless they are asked for, or filtered by.
+"$agent" top --cpu -n 0 "$data/java.jfr" >"$work/top"
+grep -Eq '^ +31 .* Work\.lambda\$main\$0$' "$work/top" && grep -q -- '; --native shows them$' "$work/top" ||
+	fail "top of Java: $(cat "$work/top")"
+"$agent" top --cpu -n 0 --native "$data/java.jfr" >"$work/top"
+grep -q ' Profiler::recordSample ' "$work/top" && grep -Eq '^ +1 .* Work\.lambda\$main\$0$' "$work/top" &&
+	! grep -q -- '--native' "$work/top" || fail "top --native: $(cat "$work/top")"
+"$agent" top --cpu --include recordSample "$data/java.jfr" | grep -q ' Profiler::recordSample ' || fail 'top --include'
+# Frames can be omitted by category.
+"$agent" collapsed --cpu --fold library,kernel "$data/native.jfr" >"$work/folded"
+grep -q '^burner;outer;burn_hot 43[0-9]$' "$work/folded" && ! grep -q 'clone3;.*burn_hot' "$work/folded" ||
+	fail "--fold: $(cat "$work/folded")"
+# A function that only calls others has a large total, and no self. Own ones are shown all the same.
+"$agent" top --cpu -n 3 "$data/native.jfr" >"$work/top"
+sed -n '/^own code/,$p' "$work/top" | grep -q ' outer \[work\]' && ! grep -q ' clone3 ' "$work/top" ||
+	fail "no callers: $(cat "$work/top")"
+"$agent" top --cpu -n 1 --cumulative "$data/native.jfr" | grep -q ' 594 .* clone3 ' || fail 'top --cumulative'
+"$agent" top --cpu --json "$data/native.jfr" |
+	grep -q '"name":"burn_hot","module":"work","category":"own"' || fail 'no category in JSON'
 "$agent" top --cpu -n 3 --lines "$data/java.jfr" | grep -q ' 53 .*Work\.fib:3$' || fail 'lines'
 
 # Printed alike each time, whoever of several threads read what (files of 4 MB get two).
@@ -141,6 +160,7 @@ for command in summary top collapsed flamegraph pprof duration longpolls nativem
 	"$agent" "$command" --help | grep -q '.\{81\}' && fail "$command --help is wider than 80"
 done
 expect 2 top -n many "$data/native.jfr"
+expect 2 top --fold kernel,x "$data/native.jfr"
 expect 2 nativemem --type calloc "$data/native.jfr"
 expect 1 collapsed "$data/native.jfr" -o "$work/no/such/dir/out"
 
