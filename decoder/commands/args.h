@@ -50,6 +50,7 @@ struct args {
 
 	bool total, by_count, full_names;
 	bool native, cumulative; /* top */
+	bool own;                /* longpolls */
 
 	/* Debug files and their symbolizer; NULL if not requested. */
 	const char *symbols[SYMBOLS_MAX];

@@ -5,6 +5,8 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
+#include "profile/aggregate/filter.h"
+#include "profile/aggregate/frame_category.h"
 #include "profile/basics/intern.h"
 #include "profile/basics/array.h"
 #include "profile/basics/text.h"
@@ -25,6 +27,8 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, stack_depth) },
 	{ "--include-non-pollcatch", NULL, "also samples outside of polls", ARG_FLAG,
 	  offsetof(struct args, include_non_pollcatch) },
+	{ "--own", NULL, "times of day, own functions first: of polls too", ARG_FLAG,
+	  offsetof(struct args, own) },
 	{ "--summary", NULL, "one row per function, with its polls' durations", ARG_FLAG,
 	  offsetof(struct args, summary) },
 	{ 0 },
@@ -81,29 +85,32 @@ static bool frame_is_runtime(const char *class, const char *method)
 	return false;
 }
 
-/* Whether CLASS, a class or file, belongs to the language's standard library. */
-static bool frame_is_language_library(const char *class)
+/* Whether CLASS, a class or the path of a file, is of a package or of the language's standard library. */
+static bool frame_is_package(const char *class)
 {
-	static const char *const libraries[] = { "java/", "java.", "jdk/", "jdk.",
-						 "sun/",  "sun.",  "node:" };
+	bool is_path = *class == '/' || *class == '<' || !strncmp(class, "node:", 5);
 
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (!strncmp(class, libraries[i], strlen(libraries[i])))
-			return true;
-	return false;
+	return is_path ? frame_category_of_script(class) != FRAME_OWN
+		       : frame_category_of_java(class) != FRAME_OWN;
 }
 
-/* Returns the function to blame: the innermost one of a script or Java, else the innermost one outside of runtimes. */
-static const char *stack_find_function(struct raw_stack *stack)
+/* Returns the index of the function to blame: the innermost own one of a script or Java, else the innermost one
+ * outside of runtimes, else 0. */
+static size_t stack_find_own(struct raw_stack *stack)
 {
 	for (size_t i = 0; i < stack->count; i++)
 		if (raw_stack_is_managed(stack, i) && *raw_stack_class(stack, i) &&
-		    !frame_is_language_library(raw_stack_class(stack, i)))
-			return raw_stack_method(stack, i);
+		    !frame_is_package(raw_stack_class(stack, i)))
+			return i;
 	for (size_t i = 0; i < stack->count; i++)
 		if (!frame_is_runtime(raw_stack_class(stack, i), raw_stack_method(stack, i)))
-			return raw_stack_method(stack, i);
-	return stack->count ? raw_stack_method(stack, 0) : "<unknown>";
+			return i;
+	return 0;
+}
+
+static const char *stack_find_function(struct raw_stack *stack)
+{
+	return stack->count ? raw_stack_method(stack, stack_find_own(stack)) : "<unknown>";
 }
 
 static uint64_t ticks_to_us(uint64_t ticks, const struct jfr_header *header)
@@ -142,16 +149,44 @@ static int function_add_poll(struct event_printer *p, const struct poll *poll,
 	return 0;
 }
 
+/* Print TICKS as the time of day in UTC: "[2026-11-21T02:29:41.123456Z]". */
+static void print_clock(const struct jfr_header *header, int64_t ticks)
+{
+	int64_t ns = ticks_to_ns(header, ticks), second = 1000000000;
+	int64_t fraction = (ns % second + second) % second;
+	char text[TEXT_NUMBER];
+
+	text_time(text, ns - fraction);
+	text[strcspn(text, "Z")] = '\0';
+	printf("[%s.%06dZ]", text, (int)(fraction / 1000));
+}
+
+/* Print TICKS: OWN as the time of day, else as the Rust agent's decoder does. */
+static void print_time(const struct jfr_chunk *chunk, int64_t ticks, bool own)
+{
+	if (own)
+		print_clock(&chunk->header, ticks);
+	else
+		raw_stack_print_time(stdout, &chunk->header, ticks);
+}
+
+/* Print the stack: OWN from the program's own function on, else as the Rust agent's decoder does. */
+static void print_stack(struct event_printer *p, bool own)
+{
+	raw_stack_print_from(stdout, &p->stack, own ? stack_find_own(&p->stack) : 0,
+			     p->args->stack_depth);
+}
+
 static void print_sample(struct event_printer *p, const struct jfr_chunk *chunk, int64_t ticks,
 			 const struct poll *poll, uint64_t us, int64_t tid)
 {
-	raw_stack_print_time(stdout, &chunk->header, ticks);
+	print_time(chunk, ticks, p->args->own);
 	printf(" thread %" PRId64 " - ", tid);
 	if (poll)
 		printf("poll of %" PRIu64 "us\n", us);
 	else
 		puts("sample with no pollcatch information");
-	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+	print_stack(p, p->args->own);
 }
 
 /* Print a sample of thread TID at TICKS inside POLL. */
@@ -197,12 +232,12 @@ static int print_stall(struct event_printer *p, const struct jfr_chunk *chunk,
 	p->any = true;
 	if (p->args->summary)
 		return function_add_poll(p, stall, &chunk->header);
-	raw_stack_print_time(stdout, &chunk->header, (int64_t)stall->start);
+	print_time(chunk, (int64_t)stall->start, true);
 	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready", stall->tid, us,
 	       stall->ready);
 	print_context(context);
 	putchar('\n');
-	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+	print_stack(p, true);
 	return 0;
 }
 

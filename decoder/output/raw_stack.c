@@ -106,18 +106,32 @@ bool raw_stack_is_managed(struct raw_stack *stack, size_t index)
 	return frames[index].managed;
 }
 
-void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)
+static void print_frame(FILE *out, struct raw_stack *stack, size_t number, size_t index)
 {
-	for (size_t i = 0; i < stack->count; i++) {
+	fprintf(out, " - %3zu: %s.%s\n", number, raw_stack_class(stack, index),
+		raw_stack_method(stack, index));
+}
+
+void raw_stack_print_from(FILE *out, struct raw_stack *stack, size_t first, size_t depth)
+{
+	size_t count = stack->count - first;
+
+	if (first)
+		print_frame(out, stack, 0, 0);
+	for (size_t i = 0; i < count; i++) {
 		if (i == depth) {
 			fprintf(out, " - %3zu more frame(s) (pass --stack-depth=%zu to show)\n",
-				stack->count - depth, stack->count);
+				count - depth, count);
 			break;
 		}
-		fprintf(out, " - %3zu: %s.%s\n", i + 1, raw_stack_class(stack, i),
-			raw_stack_method(stack, i));
+		print_frame(out, stack, i + 1, first + i);
 	}
 	fputc('\n', out);
+}
+
+void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth)
+{
+	raw_stack_print_from(out, stack, 0, depth);
 }
 
 void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ticks)

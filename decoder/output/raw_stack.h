@@ -36,6 +36,9 @@ bool raw_stack_is_managed(struct raw_stack *stack, size_t index);
 /* Print " -   1: CLASS.METHOD" for DEPTH frames, the number of further frames, and an empty line. */
 void raw_stack_print(FILE *out, struct raw_stack *stack, size_t depth);
 
+/* The same from frame FIRST on, with " -   0: " for the innermost frame if FIRST is not 0. */
+void raw_stack_print_from(FILE *out, struct raw_stack *stack, size_t first, size_t depth);
+
 /* Print TICKS as seconds: "[12.345678]". */
 void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ticks);
 

@@ -18,15 +18,15 @@ const char *const frame_category_names[FRAME_CATEGORIES] = {
 
 /* Executables and libraries; a version may follow. */
 static const char *const interpreters[] = {
-	"python", "libpython", "node", "nodejs",  "libnode", "ruby", "libruby", "php",
-	"php-fpm", "php-cgi",  "libphp", "perl",  "libperl", "java", "libjvm",
+	"python",  "libpython", "node",   "nodejs", "libnode", "ruby", "libruby", "php",
+	"php-fpm", "php-cgi",   "libphp", "perl",   "libperl", "java", "libjvm",
 };
 
 /* Parts of the paths of installed packages and of standard libraries. */
 static const char *const package_paths[] = {
-	"/site-packages/", "/dist-packages/", "/lib/python",   "/lib64/python", "/node_modules/",
-	"/gems/",          "/lib/ruby/",      "/lib64/ruby/",  "/vendor/",      "/share/php/",
-	"/share/perl",     "/perl5/",         "/perl-base/",   "/lib/perl/",
+	"/site-packages/", "/dist-packages/", "/lib/python",  "/lib64/python", "/node_modules/",
+	"/gems/",          "/lib/ruby/",      "/lib64/ruby/", "/vendor/",      "/share/php/",
+	"/share/perl",     "/perl5/",         "/perl-base/",  "/lib/perl/",
 };
 
 /* Beginnings of the names of files that are part of an interpreter. */
@@ -34,6 +34,7 @@ static const char *const package_starts[] = { "<frozen ", "<internal:", "node:",
 
 static const char *const java_packages[] = {
 	"java/", "javax/", "jdk/", "sun/", "com/sun/", "kotlin/", "scala/", "groovy/",
+	"java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "groovy.",
 };
 
 static bool starts_with(const char *text, const char *start)
@@ -99,5 +100,5 @@ enum frame_category frame_category_of_script(const char *path)
 enum frame_category frame_category_of_java(const char *class_name)
 {
 	return starts_with_any(class_name, java_packages, COUNT(java_packages)) ? FRAME_LIBRARY
-										 : FRAME_OWN;
+										: FRAME_OWN;
 }

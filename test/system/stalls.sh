@@ -98,6 +98,11 @@ awk '
 		found++
 	}
 	END { exit bad || !found }' "$work/out" || fail "not labelled: $(cat "$work/out")"
+# The stack begins with the program's own function; the innermost frame stands before it.
+awk '/ - stall of / && $0 !~ /^\[20[0-9-]*T[0-9:]*\.[0-9]*Z\] / { print; bad = 1 }
+	/^ -   1: / && !/[.](sleeping|burning|waits?|turn|main|[a-z_]*)$/ { print; bad = 1 }
+	/^ -   1: libc\.so/ { print; bad = 1 }
+	END { exit bad }' "$work/out" || fail "not own functions first: $(cat "$work/out")"
 for label in sleeping burning; do
 	"$agent" longpolls --label turn=$label "$work"/builtin.* >"$work/some" 2>"$work/err"
 	[ "$(grep -c 'stall of' "$work/some")" = "$(grep -c "turn=$label\$" "$work/out")" ] ||

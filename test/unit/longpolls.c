@@ -100,6 +100,12 @@ START_TEST(a_counted_poll_is_as_long_as_its_last_sample_says)
 }
 END_TEST
 
+START_TEST(polls_at_times_of_day)
+{
+	expect("100ms", "--own", "[2023-11-14T22:13:20.579999Z] thread 1001 - poll of 299999us\n");
+}
+END_TEST
+
 /* The other thread's sample is in no poll, and is told once. */
 START_TEST(samples_without_a_poll)
 {
@@ -139,17 +145,18 @@ static void add_stalls(void)
 	close(fd);
 }
 
-#define OF_THE_SPAN                                                             \
-	"[2.100000] thread 1001 - stall of 50000us, 3 ready, "                  \
-	"trace_id=ab000000000000000000000000000001, span_id=0000000000000002, " \
+#define OF_THE_SPAN                                                               \
+	"[2023-11-14T22:13:21.100000Z] thread 1001 - stall of 50000us, 3 ready, " \
+	"trace_id=ab000000000000000000000000000001, span_id=0000000000000002, "   \
 	"route=/pay, user=7\n"
-#define OF_THE_THREAD "[2.200000] thread 1001 - stall of 50000us, 3 ready, route=/cart\n"
+#define OF_THE_THREAD \
+	"[2023-11-14T22:13:21.200000Z] thread 1001 - stall of 50000us, 3 ready, route=/cart\n"
 
 static const struct {
 	const char *option, *text;
 } chosen[] = {
-	{ "--from=1s",
-	  OF_THE_SPAN OF_THE_THREAD "[2.300000] thread 1001 - stall of 50000us, 3 ready\n" },
+	{ "--from=1s", OF_THE_SPAN OF_THE_THREAD
+	  "[2023-11-14T22:13:21.300000Z] thread 1001 - stall of 50000us, 3 ready\n" },
 	{ "--label=route=/pay", OF_THE_SPAN },
 	{ "--label=route=/cart", OF_THE_THREAD },
 	{ "--label=route=/none", "" },
@@ -172,6 +179,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, make, clear);
 	tcase_add_test(tcase, a_poll_is_found_wherever_the_counting_began);
 	tcase_add_test(tcase, a_counted_poll_is_as_long_as_its_last_sample_says);
+	tcase_add_test(tcase, polls_at_times_of_day);
 	tcase_add_test(tcase, samples_without_a_poll);
 	tcase_add_loop_test(tcase, stalls_tell_what_was_worked_on, 0,
 			    sizeof(chosen) / sizeof(chosen[0]));
