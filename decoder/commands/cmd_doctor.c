@@ -11,6 +11,13 @@
 #include "decoder/output/message.h"
 #include "profile/basics/text.h"
 
+static const struct command_option doctor_switches[] = {
+	{ "--json", NULL, "print JSON", 0, 0 },
+	{ 0 },
+};
+
+const struct command_option *const doctor_options[] = { doctor_switches, NULL };
+
 /* Conditions of a check. NOT_OF_RUN: `run` skips it after the program has run. */
 enum { NEEDS_NOTHING = 0, NEEDS_SETTINGS = 1, NEEDS_PROGRAM = 2, NOT_OF_RUN = 4 };
 
@@ -62,6 +69,21 @@ static void print_finding(struct doctor_subject *subject, enum severity severity
 
 	(void)subject;
 	printf("%s  %s: %s\n      %s\n", words[severity], name, line, remedy);
+}
+
+static void print_finding_json(struct doctor_subject *subject, enum severity severity,
+			       const char *name, const char *line, const char *remedy)
+{
+	static const char *const words[SEVERITIES] = { "stop", "note" };
+	bool is_first = !subject->counts[SEVERITY_STOP] && !subject->counts[SEVERITY_NOTE];
+
+	printf("%s{\"severity\":\"%s\",\"id\":", is_first ? "" : ",\n", words[severity]);
+	json_string(stdout, name);
+	fputs(",\"problem\":", stdout);
+	json_string(stdout, line);
+	fputs(",\"remedy\":", stdout);
+	json_string(stdout, remedy);
+	putchar('}');
 }
 
 const char *doctor_get_variable(const struct doctor_subject *subject, const char *name)
@@ -124,21 +146,28 @@ int doctor_run_checks(struct doctor_subject *p, enum doctor_extent extent, docto
 }
 
 /* A number is a PID, unless it follows "--". */
-static int check_requested(struct doctor_subject *p, const char *word, bool command)
+static int check_requested(struct doctor_subject *p, const char *word, bool command, bool json)
 {
+	doctor_report *report = json ? print_finding_json : print_finding;
 	int err;
 
+	if (json)
+		puts("{\"findings\":[");
 	if (word && !command && is_number(word)) {
 		p->requested = word;
 		p->pid = atoi(word);
-		err = doctor_check_process(p, print_finding) ? COMMAND_FAILED : 0;
+		err = doctor_check_process(p, report) ? COMMAND_FAILED : 0;
 		if (!err)
 			doctor_live(p);
 	} else {
 		doctor_select_program(p, word);
-		err = doctor_run_checks(p, DOCTOR_ALL, print_finding);
+		err = doctor_run_checks(p, DOCTOR_ALL, report);
 	}
-	if (!err && p->counts[SEVERITY_STOP])
+	if (json)
+		printf("\n],\"profiles\":%s}\n", err                        ? "null"
+						 : p->counts[SEVERITY_STOP] ? "false"
+									    : "true");
+	else if (!err && p->counts[SEVERITY_STOP])
 		puts("no profiles are made, because of each `stop`");
 	else if (!err)
 		puts("found nothing that prevents profiles");
@@ -148,11 +177,13 @@ static int check_requested(struct doctor_subject *p, const char *word, bool comm
 int cmd_doctor(int argc, char **argv)
 {
 	struct doctor_subject subject = { 0 };
-	bool command = false;
+	bool command = false, json;
 	int status;
 
 	(void)argc;
 	argv++;
+	json = *argv && !strcmp(*argv, "--json");
+	argv += json;
 	if (*argv && !strcmp(*argv, "--")) {
 		command = true;
 		argv++;
@@ -164,7 +195,7 @@ int cmd_doctor(int argc, char **argv)
 		message_print("doctor: no command given");
 		return COMMAND_USAGE;
 	}
-	status = check_requested(&subject, *argv, command);
+	status = check_requested(&subject, *argv, command, json);
 	config_free(&subject.config);
 	return status;
 }

@@ -31,6 +31,7 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, own) },
 	{ "--summary", NULL, "one row per function, with its polls' durations", ARG_FLAG,
 	  offsetof(struct args, summary) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 
@@ -177,9 +178,53 @@ static void print_stack(struct event_printer *p, bool own)
 			     p->args->stack_depth);
 }
 
+/* Print the first members of an event. KIND: "poll", "stall" or "sample". */
+static void print_json_head(const struct event_printer *p, const struct jfr_chunk *chunk,
+			    const char *kind, int64_t ticks, int64_t tid)
+{
+	printf("%s{\"kind\":\"%s\",\"time_ns\":%" PRId64 ",\"thread\":%" PRId64,
+	       p->any ? ",\n" : "", kind, ticks_to_ns(&chunk->header, ticks), tid);
+}
+
+/* Print the last members of an event. Frame "own" is the innermost one of the program's. */
+static void print_json_frames(struct event_printer *p)
+{
+	printf(",\"own\":%zu,\"frames\":", stack_find_own(&p->stack));
+	raw_stack_json(stdout, &p->stack);
+	putchar('}');
+}
+
+/* Print LINES of "key=value" as an object. */
+static void print_json_context(const char *lines)
+{
+	char text[256];
+
+	fputs(",\"context\":{", stdout);
+	for (const char *line = lines; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		size_t key = strcspn(line, "=\n"), length = strcspn(line, "\n");
+
+		if (line != lines)
+			putchar(',');
+		snprintf(text, sizeof(text), "%.*s", (int)key, line);
+		json_string(stdout, text);
+		putchar(':');
+		key += key < length;
+		snprintf(text, sizeof(text), "%.*s", (int)(length - key), line + key);
+		json_string(stdout, text);
+	}
+	putchar('}');
+}
+
 static void print_sample(struct event_printer *p, const struct jfr_chunk *chunk, int64_t ticks,
 			 const struct poll *poll, uint64_t us, int64_t tid)
 {
+	if (p->args->json) {
+		print_json_head(p, chunk, poll ? "poll" : "sample", ticks, tid);
+		if (poll)
+			printf(",\"microseconds\":%" PRIu64, us);
+		print_json_frames(p);
+		return;
+	}
 	print_time(chunk, ticks, p->args->own);
 	printf(" thread %" PRId64 " - ", tid);
 	if (poll)
@@ -205,11 +250,10 @@ static int print_sample_in_poll(struct event_printer *p, const struct jfr_chunk 
 		return -ENOMEM;
 	if (stack_is_idle(&p->stack))
 		return 0;
+	if (!p->args->summary)
+		print_sample(p, chunk, ticks, poll, us, tid);
 	p->any = true;
-	if (p->args->summary)
-		return poll ? function_add_poll(p, poll, &chunk->header) : 0;
-	print_sample(p, chunk, ticks, poll, us, tid);
-	return 0;
+	return p->args->summary && poll ? function_add_poll(p, poll, &chunk->header) : 0;
 }
 
 /* Print what the thread worked on, LINES of "key=value". */
@@ -221,6 +265,26 @@ static void print_context(const char *lines)
 	}
 }
 
+static void print_stall_text(struct event_printer *p, const struct jfr_chunk *chunk,
+			     const struct poll *stall, uint64_t us, const char *context)
+{
+	print_time(chunk, (int64_t)stall->start, true);
+	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready", stall->tid, us,
+	       stall->ready);
+	print_context(context);
+	putchar('\n');
+	print_stack(p, true);
+}
+
+static void print_stall_json(struct event_printer *p, const struct jfr_chunk *chunk,
+			     const struct poll *stall, uint64_t us, const char *context)
+{
+	print_json_head(p, chunk, "stall", (int64_t)stall->start, stall->tid);
+	printf(",\"microseconds\":%" PRIu64 ",\"ready\":%d", us, stall->ready);
+	print_json_context(context);
+	print_json_frames(p);
+}
+
 /* Print STALL with the stack in P, which may be empty. CONTEXT: what its thread worked on. */
 static int print_stall(struct event_printer *p, const struct jfr_chunk *chunk,
 		       const struct poll *stall, const char *context)
@@ -229,16 +293,12 @@ static int print_stall(struct event_printer *p, const struct jfr_chunk *chunk,
 
 	if (us < p->min_us || stack_is_idle(&p->stack))
 		return 0;
+	if (!p->args->summary && p->args->json)
+		print_stall_json(p, chunk, stall, us, context);
+	else if (!p->args->summary)
+		print_stall_text(p, chunk, stall, us, context);
 	p->any = true;
-	if (p->args->summary)
-		return function_add_poll(p, stall, &chunk->header);
-	print_time(chunk, (int64_t)stall->start, true);
-	printf(" thread %" PRIu32 " - stall of %" PRIu64 "us, %d ready", stall->tid, us,
-	       stall->ready);
-	print_context(context);
-	putchar('\n');
-	print_stack(p, true);
-	return 0;
+	return p->args->summary ? function_add_poll(p, stall, &chunk->header) : 0;
 }
 
 /* Print a stall event, which has its own stack. */
@@ -368,17 +428,34 @@ static int compare_poll_time(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-static void print_summary(struct event_printer *p)
+static const char *const bucket_names[BUCKETS] = { "<100us", "<1ms", "<10ms", "<100ms",
+						   "<1s",    "<10s", ">=10s" };
+
+static void print_summary_json(const struct event_printer *p)
 {
-	static const char *const limits[] = { "<100us", "<1ms", "<10ms", "<100ms",
-					      "<1s",    "<10s", ">=10s" };
+	puts("[");
+	for (uint32_t i = 0; i < p->room && p->functions[i].polls; i++) {
+		const struct function_polls *one = &p->functions[i];
+
+		fputs(i ? ",\n{\"name\":" : "{\"name\":", stdout);
+		json_string(stdout, intern_text(&p->names, one->name));
+		printf(",\"polls\":%" PRIu64 ",\"sum_microseconds\":%" PRIu64
+		       ",\"longest_microseconds\":%" PRIu64 ",\"histogram\":{",
+		       one->polls, one->sum_us, one->longest_us);
+		for (unsigned k = 0; k < BUCKETS; k++)
+			printf("%s\"%s\":%" PRIu64, k ? "," : "", bucket_names[k], one->buckets[k]);
+		fputs("}}", stdout);
+	}
+	puts("\n]");
+}
+
+static void print_summary(const struct event_printer *p)
+{
 	char sum[TEXT_NUMBER], longest[TEXT_NUMBER];
 
-	if (p->room)
-		qsort(p->functions, p->room, sizeof(*p->functions), compare_poll_time);
 	printf("%8s %9s %9s ", "polls", "sum", "longest");
 	for (unsigned k = 0; k < BUCKETS; k++)
-		printf(" %6s", limits[k]);
+		printf(" %6s", bucket_names[k]);
 	printf("\n");
 	for (uint32_t i = 0; i < p->room && p->functions[i].polls; i++) {
 		const struct function_polls *one = &p->functions[i];
@@ -410,6 +487,20 @@ static void args_parse_minimum(struct args *args, uint64_t *min_us)
 	args->file_count--;
 }
 
+/* Print the events, or with --summary add them up. Returns a status. */
+static int print_events(struct event_printer *p)
+{
+	bool is_list = p->args->json && !p->args->summary;
+	int status;
+
+	if (is_list)
+		puts("[");
+	status = chunk_visit_all(p->args, print_chunk, p);
+	if (is_list)
+		puts("\n]");
+	return status;
+}
+
 int cmd_longpolls(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
@@ -422,15 +513,17 @@ int cmd_longpolls(int argc, char **argv)
 	status = args_parse(&args, argc, argv, longpolls_options);
 	if (status == COMMAND_OK) {
 		args_parse_minimum(&args, &p.min_us);
-		status = chunk_visit_all(&args, print_chunk, &p);
+		status = print_events(&p);
 		if (status == COMMAND_OK && !p.any)
 			empty_result_explain(&args, 1u << METRIC_CPU | 1u << METRIC_WALL,
 					     p.any_poll ? "no sample is in a poll of that length"
 							: "no poll with a sample was recorded (see "
 							  "asprof_agent.h), and no stall (see "
 							  "ASPROF_AGENT_STALLS)");
+		if (args.summary && p.room)
+			qsort(p.functions, p.room, sizeof(*p.functions), compare_poll_time);
 		if (args.summary)
-			print_summary(&p);
+			(args.json ? print_summary_json : print_summary)(&p);
 	}
 	raw_stack_free(&p.stack);
 	polls_free(&p.polls);

@@ -5,6 +5,7 @@
 #include "decoder/commands/command_input.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
+#include "profile/aggregate/filter.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, type) },
 	{ "--stack-depth", "N", "frames to print (5)", ARG_COUNT,
 	  offsetof(struct args, stack_depth) },
+	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };
 
@@ -31,6 +33,32 @@ struct event_printer {
 	struct losses losses;
 	bool frees, any;
 };
+
+static void print_event(struct event_printer *p, const struct jfr_chunk *chunk,
+			const struct jfr_event *event, int64_t tid)
+{
+	raw_stack_print_time(stdout, &chunk->header, event->slot[JFR_TIME]);
+	printf(" thread %" PRId64 " - %s at 0x%" PRIx64, tid, p->args->type,
+	       (uint64_t)event->slot[JFR_ADDRESS]);
+	if (!p->frees)
+		printf(" (%" PRIu64 " bytes)", (uint64_t)event->slot[JFR_SIZE]);
+	putchar('\n');
+	raw_stack_print(stdout, &p->stack, p->args->stack_depth);
+}
+
+static void print_event_json(struct event_printer *p, const struct jfr_chunk *chunk,
+			     const struct jfr_event *event, int64_t tid)
+{
+	printf("%s{\"time_ns\":%" PRId64 ",\"thread\":%" PRId64
+	       ",\"type\":\"%s\",\"address\":\"0x%" PRIx64 "\"",
+	       p->any ? ",\n" : "", ticks_to_ns(&chunk->header, event->slot[JFR_TIME]), tid,
+	       p->args->type, (uint64_t)event->slot[JFR_ADDRESS]);
+	if (!p->frees)
+		printf(",\"bytes\":%" PRIu64, (uint64_t)event->slot[JFR_SIZE]);
+	fputs(",\"frames\":", stdout);
+	raw_stack_json(stdout, &p->stack);
+	putchar('}');
+}
 
 static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
 		       struct chunk_filter *filter)
@@ -54,16 +82,22 @@ static int print_chunk(void *arg, struct jfr_chunk *chunk, const struct feed_chu
 			continue;
 		if (!raw_stack_read(&p->stack, chunk, &event))
 			return -ENOMEM;
-		raw_stack_print_time(stdout, &chunk->header, event.slot[JFR_TIME]);
-		printf(" thread %" PRId64 " - %s at 0x%" PRIx64, tid, p->args->type,
-		       (uint64_t)event.slot[JFR_ADDRESS]);
-		if (!p->frees)
-			printf(" (%" PRIu64 " bytes)", (uint64_t)event.slot[JFR_SIZE]);
-		putchar('\n');
+		(p->args->json ? print_event_json : print_event)(p, chunk, &event, tid);
 		p->any = true;
-		raw_stack_print(stdout, &p->stack, p->args->stack_depth);
 	}
 	return 0;
+}
+
+static int print_all(struct event_printer *p)
+{
+	int status;
+
+	if (p->args->json)
+		puts("[");
+	status = chunk_visit_all(p->args, print_chunk, p);
+	if (p->args->json)
+		puts("\n]");
+	return status;
 }
 
 int cmd_nativemem(int argc, char **argv)
@@ -81,7 +115,7 @@ int cmd_nativemem(int argc, char **argv)
 		status = COMMAND_USAGE;
 	}
 	if (status == COMMAND_OK)
-		status = chunk_visit_all(&args, print_chunk, &printing);
+		status = print_all(&printing);
 	command_print_losses(&args, &printing.losses);
 	if (status == COMMAND_OK && !printing.any)
 		empty_result_explain(&args, 1u << METRIC_MALLOC, "no such event was recorded");

@@ -19,7 +19,15 @@
 #define REQUESTS_MAX 256
 #define STACK_BYTES  (256u << 10)
 
+static const struct command_option ps_switches[] = {
+	{ "--json", NULL, "print JSON", 0, 0 },
+	{ 0 },
+};
+
+const struct command_option *const ps_options[] = { ps_switches, NULL };
+
 struct ps_result {
+	bool json;
 	unsigned shown, refused;
 };
 
@@ -69,6 +77,22 @@ static void print_status_row(pid_t pid, const cJSON *status)
 		    format_time(json_number_at(status, "since_ms"), since),
 		    json_number_at(samples, "taken"), json_number_at(samples, "lost"),
 		    format_time(json_number_at(reports, "last_ms"), last));
+}
+
+static void print_status_json(pid_t pid, const cJSON *status)
+{
+	const cJSON *samples = cJSON_GetObjectItemCaseSensitive(status, "samples");
+	const cJSON *reports = cJSON_GetObjectItemCaseSensitive(status, "reports");
+	bool running = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(status, "running"));
+
+	printf("{\"pid\":%d,\"name\":", pid);
+	json_string(stdout, live_json_text(status, "executable"));
+	printf(",\"running\":%s,\"engine\":", running ? "true" : "false");
+	json_string(stdout, live_json_text(status, "engine"));
+	printf(",\"since_ms\":%.0f,\"samples\":%.0f,\"samples_lost\":%.0f,"
+	       "\"last_report_ms\":%.0f}",
+	       json_number_at(status, "since_ms"), json_number_at(samples, "taken"),
+	       json_number_at(samples, "lost"), json_number_at(reports, "last_ms"));
 }
 
 /* Answer of one process. */
@@ -122,12 +146,36 @@ static void ps_request_all(struct ps_requests *requests)
 	pthread_attr_destroy(&attr);
 }
 
-static void print_row_without_status(const struct ps_row *row, const char *name)
+static const char *error_text(int err)
 {
-	print_clean("%7d %-16.16s %s\n", row->pid, name,
-		    row->err == -ENOTCONN    ? "no live endpoint"
-		    : row->err == -EREMOTEIO ? "refuses; see asprof-agent status"
-					     : "no answer");
+	return err == -ENOTCONN    ? "no live endpoint"
+	       : err == -EREMOTEIO ? "refuses; see asprof-agent status"
+				   : "no answer";
+}
+
+static void print_row_without_status(const struct ps_result *result, const struct ps_row *row,
+				     const char *name)
+{
+	if (result->json)
+		printf("{\"pid\":%d,\"error\":\"%s\"}", row->pid, error_text(row->err));
+	else
+		print_clean("%7d %-16.16s %s\n", row->pid, name, error_text(row->err));
+}
+
+/* Print ROW, whose STATUS is NULL if the process, called NAME, did not give it. */
+static void print_row(struct ps_result *result, const struct ps_row *row, const cJSON *status,
+		      const char *name)
+{
+	if (result->json)
+		fputs(result->shown ? ",\n" : "", stdout);
+	else if (!result->shown)
+		printf("%7s %-16s %-15s %-10s %10s %6s  %s\n", "PID", "NAME", "ENGINE", "SINCE",
+		       "SAMPLES", "LOST", "LAST REPORT");
+	result->shown++;
+	if (status)
+		(result->json ? print_status_json : print_status_row)(row->pid, status);
+	else
+		print_row_without_status(result, row, name);
 }
 
 static void print_process(struct ps_result *result, struct ps_row *row)
@@ -135,32 +183,24 @@ static void print_process(struct ps_result *result, struct ps_row *row)
 	cJSON *status =
 		row->err ? NULL
 			 : cJSON_ParseWithLength((char *)row->answer.data, row->answer.length);
-	char name[64];
+	char name[64] = "";
 
-	if (row->err == -EACCES) {
+	if (row->err == -EACCES)
 		result->refused++;
-	} else if (row->err != -ESRCH && row->err != -ENOENT &&
-		   (status || read_name(row->pid, name))) {
-		if (!result->shown++)
-			printf("%7s %-16s %-15s %-10s %10s %6s  %s\n", "PID", "NAME", "ENGINE",
-			       "SINCE", "SAMPLES", "LOST", "LAST REPORT");
-		if (status)
-			print_status_row(row->pid, status);
-		else
-			print_row_without_status(row, name);
-	}
+	else if (row->err != -ESRCH && row->err != -ENOENT && (status || read_name(row->pid, name)))
+		print_row(result, row, status, name);
 	cJSON_Delete(status);
 	buf_free(&row->answer);
 }
 
 int cmd_ps(int argc, char **argv)
 {
-	struct ps_result result = { 0 };
+	struct ps_result result = { .json = argc == 2 && !strcmp(argv[1], "--json") };
 	struct ps_requests requests = { 0 };
 	pid_t *pids;
 
-	if (argc > 1) {
-		message_print("%s takes no arguments", argv[0]);
+	if (argc > 1 && !result.json) {
+		message_print("%s takes no arguments but --json", argv[0]);
 		return COMMAND_USAGE;
 	}
 	requests.count = live_endpoint_list_processes(&pids);
@@ -173,8 +213,12 @@ int cmd_ps(int argc, char **argv)
 	for (size_t i = 0; i < requests.count; i++)
 		requests.rows[i].pid = pids[i];
 	ps_request_all(&requests);
+	if (result.json)
+		puts("[");
 	for (size_t i = 0; i < requests.count; i++)
 		print_process(&result, &requests.rows[i]);
+	if (result.json)
+		puts("\n]");
 	free(requests.rows);
 	free(pids);
 	if (result.refused)

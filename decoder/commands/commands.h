@@ -70,6 +70,8 @@ extern const struct command_option *const run_options[];
 extern const struct command_option *const pull_options[];
 extern const struct command_option *const recover_options[];
 
+extern const struct command_option *const doctor_options[];
+extern const struct command_option *const ps_options[];
 extern const struct command_option *const status_options[];
 extern const struct command_option *const set_options[];
 extern const struct command_option *const profile_options[];

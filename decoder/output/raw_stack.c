@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile/basics/names.h"
+#include "profile/basics/text.h"
 
 #define UNKNOWN "<unknown>"
 
@@ -141,6 +142,19 @@ void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ti
 				 (unsigned __int128)header->ticks_per_second);
 
 	fprintf(out, "[%.6f]", (double)(ns / 1000000000u) + (double)(ns % 1000000000u) / 1e9);
+}
+
+void raw_stack_json(FILE *out, struct raw_stack *stack)
+{
+	fputc('[', out);
+	for (size_t i = 0; i < stack->count; i++) {
+		fputs(i ? ",{\"module\":" : "{\"module\":", out);
+		json_string(out, raw_stack_class(stack, i));
+		fputs(",\"name\":", out);
+		json_string(out, raw_stack_method(stack, i));
+		fputc('}', out);
+	}
+	fputc(']', out);
 }
 
 void raw_stack_free(struct raw_stack *stack)

@@ -42,6 +42,9 @@ void raw_stack_print_from(FILE *out, struct raw_stack *stack, size_t first, size
 /* Print TICKS as seconds: "[12.345678]". */
 void raw_stack_print_time(FILE *out, const struct jfr_header *header, int64_t ticks);
 
+/* Print the frames as a JSON array of {"module": CLASS, "name": METHOD}, innermost first. */
+void raw_stack_json(FILE *out, struct raw_stack *stack);
+
 void raw_stack_free(struct raw_stack *stack);
 
 #endif

@@ -174,10 +174,13 @@ done
 
 # JSON is JSON, where something is there to tell.
 if command -v python3 >/dev/null; then
-	for command in summary top leaks lifetimes; do
-		"$agent" "$command" --json "$data/java.jfr" | python3 -m json.tool >/dev/null ||
+	for command in summary top leaks lifetimes nativemem 'nativemem --type free' 'longpolls --summary' \
+		'longpolls --include-non-pollcatch'; do
+		# shellcheck disable=SC2086 # words on purpose
+		"$agent" $command --json "$data/java.jfr" 2>"$work/err" | python3 -m json.tool >/dev/null ||
 			fail "$command --json"
-		"$agent" "$command" --json "$data/native.jfr" | python3 -m json.tool >/dev/null ||
+		# shellcheck disable=SC2086
+		"$agent" $command --json "$data/native.jfr" 2>"$work/err" | python3 -m json.tool >/dev/null ||
 			fail "$command --json"
 	done
 fi

@@ -109,6 +109,10 @@ compile unnamed -Wl,--build-id=none -s
 finds "no symbols, and nowhere to look" 0 "symbols: .*nowhere, as it has neither" -- "$made"
 compile stripped -Wl,--build-id && cp "$made" "$work/bin/whole" && strip "$made"
 id=$(LC_ALL=C readelf -nW "$made" | sed -n 's/.*Build ID: //p')
+"$agent" doctor --json -- "$made" | python3 -c 'import json, sys
+found = json.load(sys.stdin)
+assert found["profiles"] and [f["severity"] for f in found["findings"] if f["id"] == "symbols"] == ["note"], found' ||
+	fail "doctor --json: $("$agent" doctor --json -- "$made")"
 finds "no symbols" 0 "symbols: .*/usr/lib/debug/.build-id/${id%"${id#??}"}/${id#??}.debug" -- "$made"
 objcopy --only-keep-debug "$work/bin/whole" "$made.debug" && objcopy --add-gnu-debuglink="$made.debug" "$made"
 silent "symbols beside it" -- "$made"

@@ -33,6 +33,9 @@ listens "$one"
 until_true grep -q ready "$work/one.out" || fail "the program does not run"
 told ps | grep -q "^ *$one live  *builtin " || fail "ps: $(cat "$work/told")"
 ! grep -q ' asprof-agent  *no live endpoint' "$work/told" || fail "ps lists itself: $(cat "$work/told")"
+told ps --json | python3 -c 'import json, sys
+assert any(row["pid"] == int(sys.argv[1]) and row["name"] == "live" and row["running"] for row in json.load(sys.stdin))' "$one" ||
+	fail "ps --json: $(cat "$work/told")"
 told status "$one" | grep -q '^running  *yes$' || fail "status: $(cat "$work/told")"
 told status "$one" --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["pid"] > 0' ||
 	fail "status --json: $(cat "$work/told")"

@@ -103,6 +103,20 @@ awk '/ - stall of / && $0 !~ /^\[20[0-9-]*T[0-9:]*\.[0-9]*Z\] / { print; bad = 1
 	/^ -   1: / && !/[.](sleeping|burning|waits?|turn|main|[a-z_]*)$/ { print; bad = 1 }
 	/^ -   1: libc\.so/ { print; bad = 1 }
 	END { exit bad }' "$work/out" || fail "not own functions first: $(cat "$work/out")"
+"$agent" longpolls --json "$work"/builtin.* | python3 -c '
+import json, sys
+stalls = json.load(sys.stdin)
+assert stalls
+for stall in stalls:
+    assert stall["kind"] == "stall" and stall["microseconds"] >= 10000 and stall["ready"] >= 0, stall
+    if stall["frames"]:
+        own = stall["frames"][stall["own"]]["name"]
+        assert stall["context"].get("turn", own) == own, stall
+assert any(stall["context"] for stall in stalls), stalls' || fail 'longpolls --json'
+"$agent" longpolls --json --summary "$work"/builtin.* | python3 -c '
+import json, sys
+for row in json.load(sys.stdin):
+    assert sum(row["histogram"].values()) == row["polls"], row' || fail 'longpolls --json --summary'
 for label in sleeping burning; do
 	"$agent" longpolls --label turn=$label "$work"/builtin.* >"$work/some" 2>"$work/err"
 	[ "$(grep -c 'stall of' "$work/some")" = "$(grep -c "turn=$label\$" "$work/out")" ] ||
