@@ -3,6 +3,7 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "decoder/symbolize/crash_guard.h"
 
 #include <errno.h>
@@ -331,8 +332,12 @@ static int flush_output(int status)
 
 int main(int argc, char **argv)
 {
+	int status;
+
 	/* Otherwise glibc retains outgrown tables of any size for reuse. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	crash_guard_enable();
-	return flush_output(main_dispatch(argc, argv));
+	status = flush_output(main_dispatch(argc, argv));
+	terminal_end_pager();
+	return status;
 }

@@ -9,6 +9,7 @@
 #include "decoder/commands/commands.h"
 #include "decoder/commands/doctor.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/basics/text.h"
 
 static const struct command_option doctor_switches[] = {
@@ -68,7 +69,9 @@ static void print_finding(struct doctor_subject *subject, enum severity severity
 	static const char *const words[SEVERITIES] = { "stop", "note" };
 
 	(void)subject;
-	printf("%s  %s: %s\n      %s\n", words[severity], name, line, remedy);
+	printf("%s%s%s  %s: %s\n      %s\n",
+	       terminal_style(severity == SEVERITY_STOP ? STYLE_STOP : STYLE_NOTE), words[severity],
+	       terminal_style(STYLE_NONE), name, line, remedy);
 }
 
 static void print_finding_json(struct doctor_subject *subject, enum severity severity,

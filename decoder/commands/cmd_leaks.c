@@ -3,6 +3,7 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/heap.h"
 #include "profile/basics/names.h"
 #include "profile/basics/array.h"
@@ -228,14 +229,15 @@ static void leaks_print_text(const struct leaks *l)
 	for (uint32_t i = 0; i < args_limit(l->args, l->count); i++) {
 		const struct leak *leak = &l->list[i];
 
-		printf("\n%10s  %5.1f%%  %s allocations, oldest %s", text_bytes(bytes, leak->bytes),
+		printf("\n%s%10s  %5.1f%%  %s allocations, oldest %s",
+		       terminal_style(STYLE_HEADING), text_bytes(bytes, leak->bytes),
 		       l->bytes > 0 ? 100 * leak->bytes / l->bytes : 0,
 		       text_count(count, leak->count), text_duration(age, (double)leak->oldest_ns));
 		if (leak->growth_ns)
 			printf(", grows %s/h (over the last %s)",
 			       text_bytes(per_hour, leak->growth * HOUR_NS),
 			       text_duration(age, (double)leak->growth_ns));
-		putchar('\n');
+		puts(terminal_style(STYLE_NONE));
 		print_stack(l, leak->stack, width);
 	}
 	if (l->args->limit && l->count > l->args->limit)
@@ -284,10 +286,9 @@ int cmd_leaks(int argc, char **argv)
 		if (leaks_sort(&leaks)) {
 			message_print("out of memory");
 			status = COMMAND_FAILED;
-		} else if (args.json) {
-			leaks_print_json(&leaks);
 		} else {
-			leaks_print_text(&leaks);
+			terminal_start_pager();
+			(args.json ? leaks_print_json : leaks_print_text)(&leaks);
 		}
 		if (status == COMMAND_OK && !leaks.count &&
 		    empty_result_explain(&args, 1u << METRIC_LIVE,

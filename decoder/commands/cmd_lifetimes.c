@@ -3,6 +3,7 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/heap.h"
 #include "profile/basics/names.h"
 #include "profile/basics/text.h"
@@ -201,6 +202,7 @@ int cmd_lifetimes(int argc, char **argv)
 			status = COMMAND_FAILED;
 		} else {
 			qsort(lives.rows, lives.count, sizeof(*lives.rows), compare_count);
+			terminal_start_pager();
 			if (args.json)
 				lifetimes_print_json(&lives);
 			else

@@ -5,6 +5,7 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/frame_category.h"
 #include "profile/basics/intern.h"
@@ -493,6 +494,8 @@ static int print_events(struct event_printer *p)
 	bool is_list = p->args->json && !p->args->summary;
 	int status;
 
+	if (!p->args->summary)
+		terminal_start_pager();
 	if (is_list)
 		puts("[");
 	status = chunk_visit_all(p->args, print_chunk, p);
@@ -520,10 +523,12 @@ int cmd_longpolls(int argc, char **argv)
 							: "no poll with a sample was recorded (see "
 							  "asprof_agent.h), and no stall (see "
 							  "ASPROF_AGENT_STALLS)");
-		if (args.summary && p.room)
-			qsort(p.functions, p.room, sizeof(*p.functions), compare_poll_time);
-		if (args.summary)
+		if (args.summary) {
+			terminal_start_pager();
+			if (p.room)
+				qsort(p.functions, p.room, sizeof(*p.functions), compare_poll_time);
 			(args.json ? print_summary_json : print_summary)(&p);
+		}
 	}
 	raw_stack_free(&p.stack);
 	polls_free(&p.polls);

@@ -5,6 +5,7 @@
 #include "decoder/commands/command_input.h"
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/filter.h"
 
 #include <errno.h>
@@ -92,6 +93,7 @@ static int print_all(struct event_printer *p)
 {
 	int status;
 
+	terminal_start_pager();
 	if (p->args->json)
 		puts("[");
 	status = chunk_visit_all(p->args, print_chunk, p);

@@ -12,6 +12,7 @@
 #include "core/options/option_view.h"
 #include "core/show_url.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/basics/text.h"
 
 static const struct command_option own_options[] = {
@@ -221,6 +222,7 @@ int cmd_options(int argc, char **argv)
 		message_print("options: no switch '%s'", argv[argc - 1]);
 		return COMMAND_USAGE;
 	}
+	terminal_start_pager();
 	fputs(format->head, stdout);
 	for (size_t i = 0; option_row(i, &row); i++) {
 		fputs(i ? format->between : "", stdout);

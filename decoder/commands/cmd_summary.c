@@ -3,6 +3,7 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/input/file_feed.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/summary.h"
 #include "profile/basics/text.h"
 
@@ -197,6 +198,7 @@ static int summary_print(const struct args *args, struct feed *feed)
 	struct summary summary = { 0 };
 	int err = summary_read(&summary, &args->query, feed);
 
+	terminal_start_pager();
 	if (summary.profile.start_ns <= summary.profile.end_ns && print_summary(&summary, args))
 		err = -ENOMEM;
 	if (!err && (!summary.room || !summary.types[0].events))

@@ -4,6 +4,7 @@
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/frame_category.h"
 #include "profile/aggregate/functions.h"
 #include "profile/aggregate/confidence.h"
@@ -72,7 +73,8 @@ static void print_row(const struct top *t, const struct functions *functions,
 	putchar(' ');
 	top_print_function(top_function_name(t->profile, function),
 			   intern_text(&t->profile->names, function->module), t->width,
-			   intervals ? 58 : 40, t->args->full_names);
+			   intervals ? 58 : 40, t->args->full_names,
+			   function->category == FRAME_OWN ? STYLE_OWN : STYLE_NONE);
 }
 
 static bool top_find_functions(struct top *t, struct functions *functions, uint32_t thread)
@@ -140,8 +142,10 @@ static void print_table(struct top *t, uint32_t thread, const char *title)
 		       text_amount(weight, functions.weight, t->unit), functions.samples);
 	rows = args_limit(t->args, functions.count);
 	intervals = needs_intervals(&functions, rows);
-	puts(intervals ? "\n      self       %   95% CI      total       %   95% CI  function"
-		       : "\n      self       %      total       %  function");
+	printf("\n%s%s%s\n", terminal_style(STYLE_HEADING),
+	       intervals ? "      self       %   95% CI      total       %   95% CI  function"
+			 : "      self       %      total       %  function",
+	       terminal_style(STYLE_NONE));
 	for (uint32_t i = 0; i < rows; i++)
 		print_row(t, &functions, &functions.list[i], intervals);
 	if (rows < functions.count)
@@ -345,6 +349,7 @@ int cmd_top(int argc, char **argv)
 		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
 		top.unit = top.by_total ? metric_texts[top.metric].total_unit
 					: metric_texts[top.metric].count_unit;
+		terminal_start_pager();
 		if (!profile.chunks && !base.chunks)
 			;
 		else if (args.by || args.base_count)

@@ -155,7 +155,7 @@ static uint32_t rows_shown(const struct table *t)
 }
 
 void top_print_function(const char *name, const char *module, unsigned width, unsigned used,
-			bool full_names)
+			bool full_names, enum style style)
 {
 	unsigned left = width > used + 6 ? width - used : 0, taken;
 	size_t length = strlen(module);
@@ -166,17 +166,19 @@ void top_print_function(const char *name, const char *module, unsigned width, un
 	taken = (unsigned)strlen(module) + 3;
 	if (left && taken < left / 2)
 		left -= taken;
+	if (style != STYLE_NONE)
+		fputs(terminal_style(style), stdout);
 	names_print(name, left, full_names);
 	if (*module)
 		printf(" [%s]", module);
-	putchar('\n');
+	puts(style != STYLE_NONE ? terminal_style(STYLE_NONE) : "");
 }
 
 /* Print the name and module of a row. USED: width of the columns before. */
 static void print_row_name(const struct table *t, uint32_t row, unsigned used)
 {
 	top_print_function(row_name(t, row), row_module(t, row), t->compare->width, used,
-			   t->compare->args->full_names);
+			   t->compare->args->full_names, STYLE_NONE);
 }
 
 static void print_omitted_rows(const struct table *t)

@@ -3,6 +3,7 @@
 #define DECODER_COMMANDS_TOP_COMPARE_H
 
 #include "decoder/commands/args.h"
+#include "decoder/output/terminal.h"
 #include "profile/aggregate/profile.h"
 
 struct function;
@@ -10,9 +11,9 @@ struct function;
 /* Returns the name of FUNCTION, "[no stack]" if it has none. */
 const char *top_function_name(const struct profile *profile, const struct function *function);
 
-/* Print NAME and its MODULE as the last columns of a line of WIDTH, after USED columns. */
+/* Print NAME and its MODULE in STYLE as the last columns of a line of WIDTH, after USED columns. */
 void top_print_function(const char *name, const char *module, unsigned width, unsigned used,
-			bool full_names);
+			bool full_names, enum style style);
 
 /* Settings of the output. */
 struct top_compare {

@@ -152,9 +152,14 @@ void json_number(FILE *out, double number)
 
 unsigned text_terminal_width(void)
 {
+	static int width = -1;
 	struct winsize size;
 
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+	if (width < 0)
+		width = isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size)
+				? size.ws_col
+				: 0;
+	return (unsigned)width;
 }
 
 size_t text_width(const char *text)

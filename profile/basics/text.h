@@ -46,7 +46,8 @@ void json_string(FILE *out, const char *string);
 /* Write NUMBER without an exponent; integers without decimals; 0 if it is not finite. */
 void json_number(FILE *out, double number);
 
-/* Returns the width of the terminal on stdout in columns; 0 if stdout is not a terminal. */
+/* Returns the width of the terminal on stdout in columns; 0 if stdout is not a terminal. It is that
+ * of the first call, as stdout may become the pipe of a pager. */
 unsigned text_terminal_width(void);
 
 /* Returns the width of TEXT: each UTF-8 character counts as one column. */

@@ -141,7 +141,7 @@ cp test/fixtures/jfr/native.jfr "$work/python3_11276_2026-11-21T02-10-00Z.jfr"
 on_terminal() {
 	columns=$1
 	shift
-	timeout 30 script -qec "stty cols $columns; $agent top -n 1 --by process $*" /dev/null </dev/null | tr -d '\r' >"$work/text"
+	timeout 30 script -qec "stty cols $columns; PAGER=cat $agent top -n 1 --by process $*" /dev/null </dev/null | tr -d '\r' >"$work/text"
 }
 if command -v script >/dev/null; then
 	on_terminal 60 "$work/profile_*.zip"

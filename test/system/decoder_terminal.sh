@@ -1,5 +1,5 @@
 #!/bin/sh
-# Progress is shown on a terminal, after a second, and nowhere else. A flame graph is not written to a terminal. A mistyped
+# Progress is shown on a terminal, after a second, and nowhere else. Colours and a pager are for terminals, too. A flame graph is not written to a terminal. A mistyped
 # command gets a suggestion. Needs script (package bsdutils), which makes a terminal.
 . "$(dirname "$0")/agent.inc"
 have script
@@ -34,6 +34,41 @@ timeout 30 script -qec "$agent flamegraph test/fixtures/jfr/native.jfr" /dev/nul
 [ $? = 2 ] && grep -q 'is a terminal.*-o flame.html' "$work/out" && ! grep -q '<html' "$work/out" ||
 	fail "a flame graph on a terminal: $(head -c 300 "$work/out")"
 "$agent" flamegraph test/fixtures/jfr/native.jfr | grep -q '<html' || fail 'no flame graph in a pipe'
+
+# on_terminal COMMAND: what a terminal gets is in $work/out.
+on_terminal() {
+	timeout 30 script -qec "$*" /dev/null >"$work/out" 2>&1 </dev/null || fail "$*: status $?: $(cat "$work/out")"
+}
+profile=test/fixtures/jfr/native.jfr
+escape=$(printf '\033\\[')
+export TERM=xterm PAGER=cat
+on_terminal "$agent top $profile"
+grep -q "$escape.*burn_hot" "$work/out" || fail "no colours on a terminal: $(cat "$work/out")"
+on_terminal "NO_COLOR=1 $agent top $profile"
+grep -q "$escape" "$work/out" && fail 'colours with NO_COLOR'
+on_terminal "TERM=dumb $agent top $profile"
+grep -q "$escape" "$work/out" && fail 'colours where TERM is dumb'
+"$agent" top "$profile" | grep -q "$escape" && fail 'colours in a pipe'
+
+# The pager gets what a terminal would, as wide as the terminal, and messages; the command waits for it.
+cat >"$work/pager" <<'END'
+#!/bin/sh
+cat >"$1"
+sleep 0.2
+echo left >>"$1"
+END
+chmod +x "$work/pager"
+on_terminal "stty cols 60; PAGER='$work/pager $work/paged' $agent top --lock --cpu -n 0 $profile"
+grep -q "$escape.*burn_hot" "$work/paged" && grep -qx left "$work/paged" && ! grep -q burn_hot "$work/out" ||
+	fail "the pager has: $(cat "$work/paged"); the terminal: $(cat "$work/out")"
+awk '{ gsub(/\033\[[0-9]*m/, "") } length > 110 { bad = 1 } END { exit bad }' "$work/paged" ||
+	fail "not as wide as the terminal: $(cat "$work/paged")"
+timeout 30 script -qec "PAGER='$work/pager $work/paged' $agent top --lock $profile" /dev/null >"$work/out" 2>&1 </dev/null
+grep -q 'no samples of locks' "$work/paged" || fail "messages are not in the pager: $(cat "$work/paged" "$work/out")"
+on_terminal "PAGER=$work/no/such $agent top $profile"
+grep -q burn_hot "$work/out" || fail 'nothing is shown without the pager'
+rm "$work/paged"
+PAGER="$work/pager $work/paged" "$agent" top "$profile" | grep -q burn_hot && [ ! -e "$work/paged" ] || fail 'a pager in a pipe'
 
 "$agent" tpo >"$work/out" 2>&1
 [ $? = 2 ] && [ "$(cat "$work/out")" = "asprof-agent: no command 'tpo'; did you mean \`top\`?" ] ||
