@@ -2,6 +2,7 @@
 #include "core/text/edit_distance.h"
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
+#include "decoder/commands/complete.h"
 #include "decoder/output/message.h"
 #include "decoder/output/terminal.h"
 #include "decoder/symbolize/crash_guard.h"
@@ -84,7 +85,7 @@ static const struct command commands[] = {
 	  .options = no_options },
 	{ .name = "profile",
 	  .function = cmd_profile,
-	  .arguments = "PID [OPTION...] [top|pprof|... [OPTION...]]",
+	  .arguments = "PID [OPTION...] [top|collapsed|flamegraph|pprof [OPTION...]]",
 	  .help = "Profile a running process for some seconds.",
 	  .example = PROGRAM " profile 1234 -t 30s --wall -o wall.html",
 	  .options = profile_options,
@@ -257,21 +258,6 @@ static int print_help(const struct command *command)
 	return COMMAND_OK;
 }
 
-/* Print the words for shell completion, one per line. */
-static int print_words(const char *name)
-{
-	const struct command *command = name ? find_command(name) : NULL;
-
-	for (size_t i = 0; i < COMMAND_COUNT && !name; i++)
-		puts(commands[i].name);
-	if (!command)
-		return COMMAND_OK;
-	for (const struct command_option *const *table = command->options; *table; table++)
-		for (const struct command_option *o = *table; o->name; o++)
-			puts(o->name);
-	return COMMAND_OK;
-}
-
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	int status;
@@ -295,8 +281,10 @@ static int main_dispatch(int argc, char **argv)
 		puts(PROGRAM " " ASPROF_AGENT_VERSION);
 		return COMMAND_OK;
 	}
-	if (!strcmp(name, "--words"))
-		return print_words(argc > 2 ? argv[2] : NULL);
+	if (!strcmp(name, "--words")) {
+		complete_print(commands, COMMAND_COUNT, argv + 2, argc - 2);
+		return COMMAND_OK;
+	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
 		command = argc > 2 ? find_command(argv[2]) : NULL;
 		if (command)

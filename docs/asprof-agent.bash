@@ -1,13 +1,19 @@
 # bash completion for asprof-agent: the program itself tells its words.
 _asprof_agent()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} name=${COMP_WORDS[1]}
+	local word=${COMP_WORDS[COMP_CWORD]} name=${COMP_WORDS[1]} words
 
 	COMPREPLY=()
-	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --words 2>/dev/null)" -- "$word")
-	elif [[ $word == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --words "$name" 2>/dev/null)" -- "$word")
+	words=$("${COMP_WORDS[0]}" --words "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+	if [[ $word == -* ]]; then
+		words=$(grep -e ^- <<<"$words")
+	else
+		words=$(grep -v -e ^- <<<"$words")
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+	[[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2>/dev/null
+	if [[ -n $words || $word == -* ]]; then
+		return
 	elif [ "$name" = run ]; then
 		mapfile -t COMPREPLY < <(compgen -c -f -- "$word")
 	else

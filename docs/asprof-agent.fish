@@ -1,4 +1,8 @@
 # fish completion for asprof-agent: the program itself tells its words.
-complete -c asprof-agent -n __fish_use_subcommand -f -a '(asprof-agent --words 2>/dev/null)'
-complete -c asprof-agent -n 'not __fish_use_subcommand; and string match -q -- "-*" (commandline -ct)' \
-	-a '(asprof-agent --words (commandline -opc)[2] 2>/dev/null)'
+function __asprof_agent_words
+	set -l before (commandline -opc)
+	asprof-agent --words $before[2..-1] 2>/dev/null
+end
+# Files are offered where the program has no other words than switches.
+complete -c asprof-agent -n '__asprof_agent_words | string match -qv -- "-*"' -f
+complete -c asprof-agent -a '(__asprof_agent_words)'

@@ -120,10 +120,10 @@ const struct command_option args_threads[] = {
 
 const struct command_option args_names[] = {
 	{ "--lines", NULL, "split by source line, if known", ARG_FLAG, AT(query.lines) },
-	{ "--frames", "WHICH", "all, script or native (default: no internal ones)", ARG_FRAMES,
+	{ "--frames", "all|script|native", "which frames (default: no internal ones)", ARG_FRAMES,
 	  AT(query.frames) },
-	{ "--fold", "CATEGORIES", "omit frames: library, interpreter, kernel, own", ARG_FOLD,
-	  AT(query.folded) },
+	{ "--fold", "library|interpreter|kernel|own", "omit such frames; several: library,kernel",
+	  ARG_FOLD, AT(query.folded) },
 	{ "--simple", NULL, "short names: no packages, no parameters", ARG_FLAG, AT(query.simple) },
 	{ "--symbols", "DIR", "name functions by the debug files below DIR", ARG_SYMBOLS, 0 },
 	{ "--debuginfod", NULL, "name functions by the servers in DEBUGINFOD_URLS", ARG_FLAG,

@@ -42,7 +42,9 @@ static const struct command_option own_options[] = {
 	{ .name = "--lock",
 	  .argument = "10ms",
 	  .help = "waiting time between samples of Java's locks, or off (off)" },
-	{ .name = "--engine", .argument = "E", .help = "auto, async-profiler or builtin (auto)" },
+	{ .name = "--engine",
+	  .argument = "auto|async-profiler|builtin",
+	  .help = "the engine (auto)" },
 	{ .name = NULL },
 };
 

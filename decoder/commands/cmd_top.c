@@ -30,8 +30,8 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, by_count) },
 	{ "--full-names", NULL, "names in full length", ARG_FLAG,
 	  offsetof(struct args, full_names) },
-	{ "--by", "KEY", "a column for each host, process, group, tag or label", ARG_STRING,
-	  offsetof(struct args, by) },
+	{ "--by", "host|process|tag|KEY", "a column for each host, process, tag or label",
+	  ARG_STRING, offsetof(struct args, by) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
 };

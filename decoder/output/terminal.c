@@ -35,7 +35,7 @@ static bool is_terminal(void)
 const char *terminal_style(enum style style)
 {
 	static const char *const sequences[STYLES] = {
-		[STYLE_NONE] = "\033[0m",   [STYLE_HEADING] = "\033[1m", [STYLE_OWN] = "\033[32m",
+		[STYLE_NONE] = "\033[0m",  [STYLE_HEADING] = "\033[1m", [STYLE_OWN] = "\033[32m",
 		[STYLE_STOP] = "\033[31m", [STYLE_NOTE] = "\033[33m",
 	};
 	const char *no_color = getenv("NO_COLOR");

@@ -90,9 +90,22 @@ LD_PRELOAD=$dir/usr/lib/libasprof_preload.so "$dir/client"
 [ $? = 3 ] || fail "a client with the library"
 
 if command -v bash >/dev/null; then
-	words=$(PATH=$dir/usr/bin:$PATH bash -c '. "$1"; COMP_WORDS=(asprof-agent op); COMP_CWORD=1
-		_asprof_agent; echo "${COMPREPLY[@]}"' bash "$dir/usr/share/bash-completion/completions/asprof-agent" 2>&1)
-	[ "$words" = options ] || fail "completion of 'op' gives '$words'"
+	# completes WORDS WORD...: what is offered for the last WORD
+	completes() {
+		wanted=$1
+		shift
+		words=$(PATH=$dir/usr/bin:$PATH bash -c '. "$1"; shift; COMP_WORDS=(asprof-agent "$@"); COMP_CWORD=$#
+			_asprof_agent; echo "${COMPREPLY[@]}"' bash "$dir/usr/share/bash-completion/completions/asprof-agent" "$@" 2>&1)
+		[ "$words" = "$wanted" ] || fail "completion of '$*' gives '$words'"
+	}
+	completes options op
+	completes --cumulative top --cum
+	completes 'library interpreter kernel own' top --fold ''
+	completes 'malloc free' nativemem --type ''
+	completes 'top collapsed flamegraph pprof' heap 1234 ''
+	completes --cumulative heap 1234 top --cum
+	completes 'STALLS=' set 1234 STA
+	completes "$dir/client.c" top "$dir/client."
 fi
 
 # What was there before is there still, and nothing else.

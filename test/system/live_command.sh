@@ -36,6 +36,7 @@ told ps | grep -q "^ *$one live  *builtin " || fail "ps: $(cat "$work/told")"
 told ps --json | python3 -c 'import json, sys
 assert any(row["pid"] == int(sys.argv[1]) and row["name"] == "live" and row["running"] for row in json.load(sys.stdin))' "$one" ||
 	fail "ps --json: $(cat "$work/told")"
+told --words status | grep -qx "$one" || fail "no PIDs to complete: $(cat "$work/told")"
 told status "$one" | grep -q '^running  *yes$' || fail "status: $(cat "$work/told")"
 told status "$one" --json | python3 -c 'import json, sys; assert json.load(sys.stdin)["pid"] > 0' ||
 	fail "status --json: $(cat "$work/told")"

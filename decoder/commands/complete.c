@@ -1,0 +1,99 @@
+/* Words for shell completion. */
+#include "decoder/commands/complete.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/live/live_endpoint.h"
+
+static const struct command *find_command(const struct command *commands, size_t rows,
+					  const char *name)
+{
+	for (size_t i = 0; i < rows; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+/* Print the parts of "[first|SECOND|third ...]" that are words and not placeholders. */
+static void print_alternatives(const char *text)
+{
+	size_t length;
+
+	for (; *text; text += length) {
+		text += strspn(text, "[]| ");
+		length = strcspn(text, "[]| ");
+		if (islower((unsigned char)*text))
+			printf("%.*s\n", (int)length, text);
+	}
+}
+
+static void print_switches(const struct command *command)
+{
+	for (const struct command_option *const *table = command->options; *table; table++)
+		for (const struct command_option *o = *table; o->name; o++)
+			puts(o->name);
+}
+
+static const struct command_option *find_switch(const struct command *command, const char *name)
+{
+	for (const struct command_option *const *table = command->options; *table; table++)
+		for (const struct command_option *o = *table; o->name; o++)
+			if (!strcmp(o->name, name))
+				return o;
+	return NULL;
+}
+
+static void print_processes(void)
+{
+	pid_t *pids = NULL;
+	size_t count = live_endpoint_list_processes(&pids);
+
+	for (size_t i = 0; i < count; i++)
+		printf("%d\n", (int)pids[i]);
+	free(pids);
+}
+
+/* Returns the index of the command after a process ID, like `top` in `heap 1234 top`; 0 if there is none. */
+static int find_reader(const struct command *commands, size_t rows, char **words, int count)
+{
+	for (int i = 2; i < count; i++)
+		if (find_command(commands, rows, words[i]))
+			return i;
+	return 0;
+}
+
+void complete_print(const struct command *commands, size_t rows, char **words, int count)
+{
+	const struct command *command =
+		count ? find_command(commands, rows, words[0]) : NULL;
+	const struct command_option *last;
+	const char *readers;
+	int reader;
+
+	if (!count || !strcmp(words[0], "help")) {
+		for (size_t i = 0; i < rows; i++)
+			puts(commands[i].name);
+		return;
+	}
+	if (!command)
+		return;
+	readers = strstr(command->arguments, "[top|");
+	reader = readers ? find_reader(commands, rows, words, count) : 0;
+	if (reader) {
+		complete_print(commands, rows, words + reader, count - reader);
+		return;
+	}
+	last = find_switch(command, words[count - 1]);
+	if (last && last->argument) {
+		print_alternatives(last->argument);
+		return;
+	}
+	if (count == 1 && strstr(command->arguments, "PID"))
+		print_processes();
+	else if (readers)
+		print_alternatives(readers);
+	print_switches(command);
+}

@@ -1,0 +1,12 @@
+/* Words for shell completion. */
+#ifndef DECODER_COMMANDS_COMPLETE_H
+#define DECODER_COMMANDS_COMPLETE_H
+
+#include "decoder/commands/commands.h"
+
+/* Print the words that may follow the COUNT words at WORDS, which follow the program's name, one per line: names of the
+ * ROWS commands at COMMANDS, switches, values of a switch, process IDs, and commands after a process ID. The shell's
+ * function selects among them, and adds files. */
+void complete_print(const struct command *commands, size_t rows, char **words, int count);
+
+#endif
