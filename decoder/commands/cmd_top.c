@@ -106,7 +106,7 @@ static bool needs_intervals(const struct functions *functions, uint32_t rows)
 }
 
 /* Print own functions with a large total that are not among the first ROWS of FUNCTIONS: these are sorted by self, and
- * a function that only calls others has none. */
+ * a function that only calls others has none. Callers of foreign code come first. */
 static void print_callers(const struct top *t, const struct functions *functions, uint32_t rows,
 			  bool intervals)
 {
@@ -115,14 +115,13 @@ static void print_callers(const struct top *t, const struct functions *functions
 
 	rest.list += rows;
 	rest.count -= rows;
-	functions_sort_by_total(&rest, t->profile);
+	functions_sort_by_own(&rest, t->profile);
 	for (uint32_t i = 0; i < rest.count && shown < rows && shown < CALLERS_MAX; i++) {
-		if (rest.list[i].total < CALLERS_SHARE * rest.weight)
-			break;
-		if (rest.list[i].category != FRAME_OWN)
+		if (rest.list[i].category != FRAME_OWN ||
+		    rest.list[i].total < CALLERS_SHARE * rest.weight)
 			continue;
 		if (!shown++)
-			puts("\nown code with the largest totals (--cumulative sorts all by "
+			puts("\nown code that calls other functions (--cumulative sorts all by "
 			     "total):");
 		print_row(t, functions, &rest.list[i], intervals);
 	}
@@ -188,6 +187,8 @@ static void print_json_functions(struct top *t, uint32_t thread)
 		json_number(stdout, function->self);
 		printf(",\"total\":");
 		json_number(stdout, function->total);
+		printf(",\"own\":");
+		json_number(stdout, function->own);
 		print_json_interval("self_interval", &functions, function->self);
 		print_json_interval("total_interval", &functions, function->total);
 		putchar('}');

@@ -67,8 +67,7 @@ static int find_reader(const struct command *commands, size_t rows, char **words
 
 void complete_print(const struct command *commands, size_t rows, char **words, int count)
 {
-	const struct command *command =
-		count ? find_command(commands, rows, words[0]) : NULL;
+	const struct command *command = count ? find_command(commands, rows, words[0]) : NULL;
 	const struct command_option *last;
 	const char *readers;
 	int reader;

@@ -67,14 +67,20 @@ static bool rows_find(const struct rows *rows, uint64_t address, struct row *fou
 	return begin > 0;
 }
 
-/* Return the start of the function at ADDRESS, or 0. An entry whose start differs from its row's
- * has another encoding. */
-static uint64_t rows_function(const struct rows *rows, uint64_t address)
+struct function {
+	uint64_t start, size;
+};
+
+/* Return the start of the function at ADDRESS, or 0. KNOWN is the last one found. An entry whose
+ * start differs from its row's has another encoding. */
+static uint64_t rows_function(const struct rows *rows, uint64_t address, struct function *known)
 {
 	uint64_t start, at;
 	struct entry entry;
 	struct row row;
 
+	if (address - known->start < known->size)
+		return known->start;
 	if (!rows_find(rows, address, &row))
 		return 0;
 	start = rows->address + (uint64_t)(int64_t)row.start;
@@ -83,16 +89,18 @@ static uint64_t rows_function(const struct rows *rows, uint64_t address)
 	    at + offsetof(struct entry, start) + (uint64_t)(int64_t)entry.start != start ||
 	    address - start >= entry.size)
 		return 0;
+	*known = (struct function){ start, entry.size };
 	return start;
 }
 
 void unwind_entries_match(struct elf *elf, struct symbol_match *matches, size_t count)
 {
+	struct function known = { 0 };
 	struct rows rows;
 
 	if (!rows_open(&rows, elf))
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (!matches[i].found)
-			matches[i].start = rows_function(&rows, matches[i].address);
+			matches[i].start = rows_function(&rows, matches[i].address, &known);
 }

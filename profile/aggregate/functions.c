@@ -63,6 +63,19 @@ static int compare_by_total(const void *a, const void *b, void *profile)
 	return order ? order : compare_names(x, y, profile);
 }
 
+static int compare_by_own(const void *a, const void *b, void *profile)
+{
+	const struct function *x = a, *y = b;
+	int order = compare_weights(x->own, y->own);
+
+	return order ? order : compare_by_total(a, b, profile);
+}
+
+void functions_sort_by_own(struct functions *f, const struct profile *p)
+{
+	qsort_r(f->list, f->count, sizeof(*f->list), compare_by_own, (void *)p);
+}
+
 void functions_sort_by_total(struct functions *f, const struct profile *p)
 {
 	qsort_r(f->list, f->count, sizeof(*f->list), compare_by_total, (void *)p);
@@ -81,13 +94,38 @@ int functions_of(struct functions *functions, const struct profile *profile, enu
 	return functions_of_some(functions, profile, metric, by_total, is_thread, &thread);
 }
 
+/* Add WEIGHT to the functions of STACK. MARK differs for each sample. */
+static void functions_add_stack(struct functions *f, const struct profile *p, uint32_t stack,
+				const uint32_t *numbers, double weight, uint32_t mark)
+{
+	static const uint32_t no_frame;
+	const uint32_t *frames = intern_key(&p->stacks, stack);
+	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
+	bool has_own = false;
+
+	if (!depth)
+		frames = &no_frame;
+	for (uint32_t k = 0; k < (depth ? depth : 1); k++) {
+		struct function *function = &f->list[frames[k] ? numbers[frames[k]] - 1 : 0];
+
+		if (!k)
+			function->self += weight;
+		if (function->seen != mark)
+			function->total += weight;
+		if (!has_own && function->category == FRAME_OWN) {
+			function->own += weight;
+			has_own = true;
+		}
+		function->seen = mark;
+	}
+}
+
 int functions_of_some(struct functions *f, const struct profile *p, enum metric metric,
 		      bool by_total, bool (*wanted)(const void *arg, const struct sample *sample),
 		      const void *arg)
 {
 	struct intern keys = INTERN_INIT;
 	uint32_t *numbers = number_frames(p, &keys);
-	static const uint32_t no_frame;
 	struct function *list;
 	double variance = 0;
 
@@ -106,24 +144,11 @@ int functions_of_some(struct functions *f, const struct profile *p, enum metric 
 		f->list[numbers[id] - 1].category = profile_frame(p, id)->category;
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct sample *s = &p->samples[i];
-		const uint32_t *frames = intern_key(&p->stacks, s->stack);
-		uint32_t depth = intern_length(&p->stacks, s->stack) / sizeof(*frames);
 		double weight = by_total ? s->total : s->count;
 
 		if (s->metric != metric || !wanted(arg, s))
 			continue;
-		if (!depth)
-			frames = &no_frame;
-		for (uint32_t k = 0; k < (depth ? depth : 1); k++) {
-			struct function *function =
-				&f->list[frames[k] ? numbers[frames[k]] - 1 : 0];
-
-			if (!k)
-				function->self += weight;
-			if (function->seen != i + 1)
-				function->total += weight;
-			function->seen = i + 1;
-		}
+		functions_add_stack(f, p, s->stack, numbers, weight, i + 1);
 		f->weight += weight;
 		variance += by_total ? s->total_variance : s->count_variance;
 		f->samples += s->count;

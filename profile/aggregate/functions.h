@@ -8,6 +8,7 @@ struct function {
 	uint32_t name, module; /* in profile->names */
 	uint32_t category;     /* enum frame_category */
 	double self, total;
+	double own;    /* weight of the samples whose innermost own function it is */
 	uint32_t seen; /* last sample that was counted: a recursion counts once */
 };
 
@@ -33,6 +34,9 @@ int functions_of_some(struct functions *functions, const struct profile *profile
 
 /* Sort FUNCTIONS by total weight, then by self weight. */
 void functions_sort_by_total(struct functions *functions, const struct profile *profile);
+
+/* Sort FUNCTIONS by own weight, then by total weight. */
+void functions_sort_by_own(struct functions *functions, const struct profile *profile);
 
 void functions_free(struct functions *functions);
 
