@@ -351,7 +351,8 @@ void doctor_symbols(struct doctor_subject *p)
 		p, SEVERITY_NOTE, NULL,
 		"Install its debug symbols; or store them elsewhere, and read profiles with "
 		"--symbols DIR or --debuginfod.",
-		"%s is stripped, so its functions are shown by address; a debug file is searched "
+		"%s is stripped, so its functions have addresses for names; a debug file is "
+		"searched "
 		"for "
 		"at %s",
 		executed_file(p), text);
