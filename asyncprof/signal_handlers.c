@@ -27,6 +27,7 @@
 #include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
+#include "preload/interpose/sent_signal.h"
 
 #define SIGNALS 64
 
@@ -135,19 +136,6 @@ static bool signal_is_sent(const siginfo_t *info)
 	return false;
 }
 
-/* async-profiler's signal was sent to the program, which has no handler for it. */
-static void on_sent_signal(int signo)
-{
-	bool ignored = __atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED) == SIG_IGN;
-	bool blocked = mask_program_blocked() >> (signo - 1) & 1;
-
-	/* The kernel ignores such signals for the first process of a namespace. */
-	if (ignored || blocked || system_process() == 1)
-		return;
-	exit_notify(EXITING_BY_SIGNAL);
-	fatal_raise_default(signo);
-}
-
 static void signal_take_samples(sample_handler handler, int signo, siginfo_t *info,
 				ucontext_t *context)
 {
@@ -170,7 +158,7 @@ void async_profiler_handle_signal(int signo, siginfo_t *info, ucontext_t *contex
 	sample_handler handler;
 
 	if (signal_is_sent(info)) {
-		on_sent_signal(signo);
+		sent_signal_forward(signo, info, context);
 		return;
 	}
 	if (info->si_code == SI_TKILL)

@@ -211,10 +211,13 @@ void sampler_thread_ended(void)
 /* The signal belongs to the program's earlier handler. */
 static void sampler_forward(int signo, siginfo_t *info, void *uc)
 {
-	if (previous.handler == (void *)SIG_DFL || previous.handler == (void *)SIG_IGN)
-		without_handler(signo, info, uc);
-	else /* A handler without SA_SIGINFO reads only the first argument. */
+	/* A handler without SA_SIGINFO reads only the first argument. */
+	if (previous.handler != (void *)SIG_DFL && previous.handler != (void *)SIG_IGN)
 		((sampler_handler *)previous.handler)(signo, info, uc);
+	/* (A timer, or a thread of this process, may have sent a late sample.) */
+	else if (info->si_code != SI_TIMER &&
+		 (info->si_code != SI_QUEUE || info->si_pid != system_process()))
+		without_handler(signo, info, uc);
 }
 
 static void take_sample(struct thread *thread, enum clock_kind kind, const ucontext_t *uc)

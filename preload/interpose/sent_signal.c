@@ -29,12 +29,11 @@ static void signal_postpone(int signo, const siginfo_t *info, ucontext_t *contex
 
 void sent_signal_forward(int signo, const siginfo_t *info, void *context)
 {
-	/* (A timer, or a thread of this process, may have sent a late sample.) */
-	if (info->si_code == SI_TIMER ||
-	    (info->si_code == SI_QUEUE && info->si_pid == system_process()))
-		return;
+	/* Also an ignored signal stays pending while it is blocked. */
 	if (mask_program_blocked() >> (signo - 1) & 1)
 		signal_postpone(signo, info, context);
-	else if (__atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED) == SIG_DFL)
+	/* The kernel ignores such signals for the first process of a namespace. */
+	else if (__atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED) == SIG_DFL &&
+		 system_process() != 1)
 		fatal_end_process(signo);
 }

@@ -60,8 +60,7 @@ int main(int argc, char **argv)
 		CHECK(!sigprocmask(SIG_BLOCK, &blocked, NULL));
 	if (!strcmp(how, "all"))
 		CHECK(!pthread_create(&beside, NULL, compute_beside, NULL));
-	if (strcmp(how, "sigtimedwait") != 0) /* the other ways meet a running engine */
-		wait_for_agent(30000);
+	wait_for_agent(30000);
 	compute(50);
 	CHECK(!kill(getpid(), signo));
 	compute(50);

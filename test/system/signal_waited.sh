@@ -4,15 +4,14 @@
 . "$(dirname "$0")/agent.inc"
 
 waited=$(program signal_waited)
-for signo in 60 61 63; do
-	for how in sigwait sigtimedwait signalfd all ignored default; do
-		bare=$("$waited" $signo $how 2>&1)
-		status=$?
-		for engine in $(engines); do
-			# async-profiler samples by tgkill(2) itself, so what it gets is a sample.
-			[ "$engine $how" != "async-profiler default" ] || continue
-			said=$(profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms timeout 60 "$waited" $signo $how \
-				2>"$work/err")
+for engine in $(engines); do
+	[ "$engine" = builtin ] && signals=63 || signals='60 61'
+	for signo in $signals; do
+		for how in sigwait sigtimedwait signalfd all ignored default; do
+			bare=$("$waited" "$signo" $how 2>&1)
+			status=$?
+			said=$(profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms timeout 60 "$waited" "$signo" \
+				$how 2>"$work/err")
 			[ $? -eq $status ] && [ "$said" = "$bare" ] ||
 				fail "$engine, signal $signo, $how: $said $(cat "$work/err"); bare: $bare, status $status"
 		done
