@@ -202,7 +202,8 @@ static int engine_execute(const char *command)
 		memory_calls_use_program_heap();
 	}
 	thread_names_read();
-	thread_names_show(finishes);
+	if (finishes)
+		thread_names_show(true);
 	err = library.execute(command, answer_append);
 	if (finishes)
 		thread_names_show(false);

@@ -138,7 +138,7 @@ for name in sqlite3 python3 node git bash gcc perl; do
 	for engine in $(engines); do
 		(
 			export ASPROF_AGENT_LOCAL_DIR=$work/reports ASPROF_AGENT_ENGINE=$engine \
-				ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_REPORTING_INTERVAL=1s \
+				ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_EXIT_TIMEOUT=60s \
 				ASPROF_AGENT_CPU_INTERVAL=5ms ASPROF_AGENT_WALL_INTERVAL=20ms \
 				ASPROF_AGENT_LIB=${ASPROF_TEST_LIB:-libasyncProfiler.so} \
 				LD_PRELOAD=$B/libasprof_preload.so

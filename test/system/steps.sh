@@ -28,7 +28,7 @@ build plugin.so "${CC:-cc}" -std=gnu11 -O2 -fomit-frame-pointer -fPIC -shared \
 stepped() {
 	name=$1
 	shift
-	timeout 100 "$@" >"$work/out" 2>&1 || fail "$name: status $?: $(tail -n 3 "$work/out")"
+	timeout 300 "$@" >"$work/out" 2>&1 || fail "$name: status $?: $(tail -n 3 "$work/out")"
 	echo "$name: $(tail -n 1 "$work/out")"
 	awk -v known="$known" '
 		BEGIN { n = split(known, word); for (i = 1; i < n; i += 2) left[word[i]] = word[i + 1] }
