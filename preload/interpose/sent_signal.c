@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "core/agent/async_profiler.h"
 #include "core/system.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/mask.h"
@@ -34,6 +35,6 @@ void sent_signal_forward(int signo, const siginfo_t *info, void *context)
 		signal_postpone(signo, info, context);
 	/* The kernel ignores such signals for the first process of a namespace. */
 	else if (__atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED) == SIG_DFL &&
-		 system_process() != 1)
+		 system_process() != 1 && !async_profiler_defer_signal(info))
 		fatal_end_process(signo);
 }
