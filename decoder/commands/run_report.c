@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/options/admit.h"
@@ -24,6 +25,7 @@ struct found {
 	char directory[PATH_MAX];
 	char **paths;           /* new profiles there */
 	unsigned profiles, own; /* their number, and that of the command's own process */
+	bool has_older;         /* there are others */
 };
 
 static void found_add(struct found *found, const char *directory, const char *name)
@@ -61,8 +63,10 @@ static bool count_profiles_in(struct found *found, const struct run_command *com
 		    fstatat(dirfd(dir), entry->d_name, &status, 0))
 			continue;
 		if ((int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec <
-		    command->started_ns)
+		    command->started_ns) {
+			found->has_older = true;
 			continue;
+		}
 		found_add(found, directory, entry->d_name);
 		found->own += strstr(entry->d_name, own) != NULL;
 	}
@@ -164,6 +168,20 @@ static void find_reason(struct findings *f, const struct run_command *command)
 			 text_duration(delay, (double)config->start_delay_ns));
 }
 
+/* Print commands for the profiles of this run. */
+static void print_continuation(const struct found *found, const struct run_command *command)
+{
+	char from[32] = "";
+	time_t started = command->started_ns / 1000000000;
+	struct tm utc;
+
+	if (found->has_older)
+		strftime(from, sizeof(from), "--from %H:%M:%S ", gmtime_r(&started, &utc));
+	message_print("run: continue with `asprof-agent top %s%s` or `asprof-agent flamegraph %s-o "
+		      "flame.html %s`",
+		      from, found->directory, from, found->directory);
+}
+
 static void report_spool(const struct run_spool *spool)
 {
 	if (spool->running)
@@ -201,7 +219,7 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 			 spool->recovered);
 	if (*f.notes)
 		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes),
-			 "; doctor's notes on %s: %s", *command->argv, f.notes);
+			 "; `asprof-agent doctor %s` has notes: %s", *command->argv, f.notes);
 	if (found.profiles)
 		message_print("run: %u profile%s in %s%s%s%s%s%s", found.profiles,
 			      found.profiles == 1 ? "" : "s", found.directory,
@@ -224,9 +242,7 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	report_spool(spool);
 	if (found.profiles) {
 		print_heaviest(&found);
-		message_print("run: continue with `asprof-agent top %s` or `asprof-agent "
-			      "flamegraph -o flame.html %s`",
-			      found.directory, found.directory);
+		print_continuation(&found, command);
 	}
 	found_free(&found);
 out:

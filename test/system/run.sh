@@ -104,6 +104,12 @@ says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/wa
 grep -q ' usleep \| clock_nanosleep ' "$dir/err" || fail "no heaviest functions: $(cat "$dir/err")"
 grep -qx "asprof-agent: run: continue with .asprof-agent top $dir/profiles. or .asprof-agent flamegraph -o flame.html $dir/profiles." \
 	"$dir/err" || fail "nothing to continue with: $(cat "$dir/err")"
+# A later run in the same directory leads to its own profiles.
+sleep 1
+says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
+from=$(sed -n 's/.*asprof-agent top --from \([0-9:]*\) .*/\1/p' "$dir/err")
+[ -n "$from" ] || fail "no time to begin from: $(cat "$dir/err")"
+"$build/asprof-agent" summary --from "$from" "$dir/profiles" >/dev/null || fail "nothing from $from"
 # They are those of all processes: of a pipeline the shell only waits.
 echo '#include <time.h>
 __attribute__((noinline)) static void burn(void) { while (clock() < CLOCKS_PER_SEC / 4) ; }
@@ -146,7 +152,7 @@ END
 strip "$dir/go/java" && objcopy --remove-section .eh_frame --add-section .go.buildinfo=/dev/null "$dir/go/java" || exit 1
 (
 	unset ASPROF_AGENT_ENGINE
-	says "1 profile in $dir/notes; doctor's notes on $dir/go/java: java, go, malloc, unwind, symbols\$" 0 \
+	says "1 profile in $dir/notes; .asprof-agent doctor $dir/go/java. has notes: java, go, malloc, unwind, symbols\$" 0 \
 		--mem 64k --wall 10ms -o "$dir/notes" -- "$dir/go/java"
 ) || exit 1
 ASPROF_AGENT_CPU_INTERVAL=parsec "$build/asprof-agent" run -- "$dir/waits" once 2>"$dir/err"
