@@ -1,4 +1,5 @@
 /* asprof-agent-launch PROGRAM [ARGUMENT...]: the ENTRYPOINT of a container image that has no shell.
+ * asprof-agent-launch --copy-to DIRECTORY: copies the agent, for an init container.
  *
  * Executes the program, with libasprof_preload.so in LD_PRELOAD where the program can be profiled; else
  * without it, after one line on standard error with the reason. It is static and has no C library, so
@@ -414,6 +415,76 @@ __attribute__((noreturn)) static void exit_not_executed(const char *program, int
 	raw_exit(err == -ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_EXECUTE);
 }
 
+/* --- --copy-to ------------------------------------------------------------------------------ */
+
+/* async-profiler's library for Java programs, relative to the directory of the preload. */
+#define JAVA_PLACE "asprof-agent/java"
+#define JAVA       JAVA_PLACE "/libasyncProfiler.so"
+
+/* Returns 0, -ENOENT if FROM does not exist, or another -errno. An earlier copy is replaced, not overwritten: programs
+ * may have mapped it. */
+static int copy_file(const char *from, const char *to)
+{
+	long in = raw_openat(from, O_RDONLY | O_CLOEXEC), out, n;
+
+	if (in < 0)
+		return (int)in;
+	raw_unlink(to);
+	out = raw_create(to, 0755);
+	if (out < 0)
+		return out == -ENOENT ? -ENOTDIR : (int)out;
+	while ((n = raw_sendfile((int)out, (int)in, 1 << 20)) > 0)
+		;
+	raw_close((int)in);
+	raw_close((int)out);
+	return (int)n;
+}
+
+/* Copy SOURCE, as NAME, to DIRECTORY. Ends the process on failure. */
+static void copy_to(const char *directory, const char *source, const char *name)
+{
+	char path[PATH_MAX];
+	int err = -ENAMETOOLONG;
+
+	if (join(path, sizeof(path), directory, length(directory), "/", name))
+		err = copy_file(source, path);
+	if (!err)
+		return;
+	print_error(ME ": cannot copy ", source, " to ", directory,
+		    err == -ENOENT    ? ": it is missing"
+		    : err == -ENOTDIR ? ": there is no such directory"
+		    : err == -ENOSPC  ? ": no space left"
+		    : err == -EROFS   ? ": read-only file system"
+		    : err == -EACCES  ? ": permission denied"
+				      : ": error",
+		    NULL);
+	raw_exit(1);
+}
+
+static void make_directory(const char *parent, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (join(path, sizeof(path), parent, length(parent), "/", name))
+		raw_mkdir(path);
+}
+
+/* Copy this program, the preload LIBRARY and what is installed with it for Java to DIRECTORY. */
+__attribute__((noreturn)) static void copy_all(const char *library, const char *directory)
+{
+	char java[PATH_MAX];
+
+	copy_to(directory, "/proc/self/exe", ME);
+	copy_to(directory, library, PRELOAD);
+	join(java, sizeof(java), library, (size_t)(base_name(library) - library), JAVA, "");
+	if (is_file(java, 4)) {
+		make_directory(directory, "asprof-agent");
+		make_directory(directory, JAVA_PLACE);
+		copy_to(directory, java, JAVA);
+	}
+	raw_exit(0);
+}
+
 /* STACK is as the kernel leaves it: argc, argv with its NULL, the environment with its NULL. argv[0] is removed by moving
  * the rest down, so there is a free entry between argv and the environment. */
 __attribute__((used)) void launch(long *stack)
@@ -424,10 +495,12 @@ __attribute__((used)) void launch(long *stack)
 	int err;
 
 	if (*stack < 2) {
-		print_error("usage: " ME " PROGRAM [ARGUMENT...]", NULL);
+		print_error("usage: " ME " PROGRAM [ARGUMENT...], or --copy-to DIRECTORY", NULL);
 		raw_exit(LAUNCH_USAGE);
 	}
 	find_library(argv[0], library);
+	if (*stack == 3 && starts_with(argv[1], "--copy-to") && !argv[1][9])
+		copy_all(library, argv[2]);
 	for (long i = 0; i < *stack; i++)
 		argv[i] = argv[i + 1];
 	err = find_program(argv[0], envp, program);

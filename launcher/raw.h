@@ -17,6 +17,28 @@ static inline long raw_openat(const char *path, int flags)
 	return raw_call(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, 0, 0);
 }
 
+/* Create the file PATH, which must not exist. */
+static inline long raw_create(const char *path, int mode)
+{
+	return raw_call(SYS_openat, -100, (long)path, 0301 /* O_WRONLY | O_CREAT | O_EXCL */, mode,
+			0);
+}
+
+static inline long raw_unlink(const char *path)
+{
+	return raw_call(SYS_unlinkat, -100, (long)path, 0, 0, 0);
+}
+
+static inline long raw_mkdir(const char *path)
+{
+	return raw_call(SYS_mkdirat, -100, (long)path, 0755, 0, 0);
+}
+
+static inline long raw_sendfile(int to, int from, size_t size)
+{
+	return raw_call(SYS_sendfile, to, from, 0, (long)size, 0);
+}
+
 static inline long raw_close(int fd)
 {
 	return raw_call(SYS_close, fd, 0, 0, 0, 0);

@@ -19,11 +19,17 @@ struct interval interval_of(double part, double whole, double effective)
 	return (struct interval){ fmax(center - half, 0), fmin(center + half, 1) };
 }
 
+/* As hypot(), which in glibc 2.35 has a new version: the command would need that. */
+static double distance(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
 struct interval interval_of_change(double now, const struct interval *now_in, double was,
 				   const struct interval *was_in)
 {
-	return (struct interval){ now - was - hypot(now - now_in->low, was_in->high - was),
-				  now - was + hypot(now_in->high - now, was - was_in->low) };
+	return (struct interval){ now - was - distance(now - now_in->low, was_in->high - was),
+				  now - was + distance(now_in->high - now, was - was_in->low) };
 }
 
 void interval_json(FILE *out, const struct interval *interval)

@@ -164,6 +164,23 @@ for each in "${ways[@]}"; do
 	ends "no program" 2
 done
 
+# --copy-to: the launcher and the library, and what is there for Java; also over an earlier copy.
+mkdir -p "$work/to" "$work/opt/lib/asprof-agent/java"
+echo old >"$work/to/libasprof_preload.so"
+"$work/opt/bin/asprof-agent-launch" --copy-to "$work/to" || fail "--copy-to: status $?"
+cmp "$library" "$work/to/libasprof_preload.so" && cmp "$work/opt/bin/asprof-agent-launch" "$work/to/asprof-agent-launch" ||
+	fail "--copy-to copies something else"
+[ "$("$work/to/asprof-agent-launch" good)" = "$work/to/libasprof_preload.so|$KEPT" ] || fail "the copy does not start a program"
+[ ! -e "$work/to/asprof-agent" ] || fail "--copy-to: there is nothing for Java"
+echo java >"$work/opt/lib/asprof-agent/java/libasyncProfiler.so"
+"$work/opt/bin/asprof-agent-launch" --copy-to "$work/to" || fail "--copy-to again: status $?"
+[ "$(cat "$work/to/asprof-agent/java/libasyncProfiler.so")" = java ] || fail "--copy-to: no library for Java"
+"$work/opt/bin/asprof-agent-launch" --copy-to "$work/nowhere" 2>"$work/err"
+[ $? = 1 ] && grep -q "cannot copy .* to $work/nowhere: there is no such directory" "$work/err" ||
+	fail "--copy-to nowhere: $(cat "$work/err")"
+"$work/far/asprof-agent-launch" --copy-to "$work/to" 2>"$work/err"
+[ $? = 1 ] && grep -q 'libasprof_preload.so to .*: it is missing' "$work/err" || fail "--copy-to, no library: $(cat "$work/err")"
+
 # For the other processor; what it starts here is none of its own programs.
 if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
 	make -s CROSS=aarch64-linux-gnu- B="$work/aarch64" "$work/aarch64/asprof-agent-launch" >"$work/log" 2>&1 ||
