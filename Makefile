@@ -100,7 +100,7 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 	-nostartfiles -Wl,-z,noseparate-code -Wl,-z,relro,-z,now,-z,defs,-z,nodelete,-z,noexecstack -Wl,--gc-sections \
 	-Wl,--hash-style=gnu -Wl,--as-needed
 
-.PHONY: all deps check check-unit check-system check-long bench fuzz install uninstall dist deb rpm release clean format format-check tidy help
+.PHONY: all deps check check-unit check-system check-long bench fuzz install uninstall dist deb rpm java-package release clean format format-check tidy help
 .DELETE_ON_ERROR:
 
 # Each of the two once its folder is there: the layers below build and are tested before.
@@ -286,6 +286,9 @@ deb: ## dist/: a Debian package
 
 rpm: ## dist/: an RPM package
 	$(Q)CROSS='$(CROSS)' VERSION=$(VERSION) scripts/rpm
+
+java-package: ## dist/: async-profiler's library for the agent, as a tarball and packages
+	$(Q)CROSS='$(CROSS)' VERSION=$(VERSION) scripts/java-package
 
 release: ## dist/: all packages, the container image, an SBOM; emptied before
 	$(Q)VERSION=$(VERSION) scripts/release

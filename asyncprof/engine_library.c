@@ -179,13 +179,19 @@ static int library_load(struct engine_functions *functions, const char *library,
 	return functions_fill_in(functions, handle, library, problem);
 }
 
-int engine_library_open(struct engine_functions *functions, const char *library, char *problem)
+static const char *java_file(const char *library)
+{
+	return engine_library_is_configured(library) ? NULL : ASYNC_PROFILER_JAVA_FILE;
+}
+
+int engine_library_open(struct engine_functions *functions, const char *library, bool for_java,
+			char *problem)
 {
 	char path[PATH_MAX];
 	int err;
 
 	if (*library != '/')
-		err = library_path_find(path, library);
+		err = library_path_find(path, library, for_java ? java_file(library) : NULL);
 	else
 		err = realpath(library, path) ? 0 : -errno;
 	if (err == -ENOENT)
@@ -229,5 +235,6 @@ bool engine_library_is_configured(const char *library)
 
 bool engine_library_is_likely(const char *library)
 {
-	return *library == '/' ? !access(library, R_OK) : library_path_is_likely(library);
+	return *library == '/' ? !access(library, R_OK)
+			       : library_path_is_likely(library, java_file(library));
 }

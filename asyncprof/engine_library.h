@@ -20,12 +20,14 @@ struct engine_functions {
 					 size_t length);
 };
 
-/* Load LIBRARY, a soname or an absolute path, and fill in FUNCTIONS. The caller calls init. The library is never
+/* Load LIBRARY, a soname or an absolute path, and fill in FUNCTIONS. FOR_JAVA also finds the default soname where the
+ * package asprof-agent-java has it. The caller calls init. The library is never
  * unloaded, also after a failure: it may have created threads or handlers.
  *
  * Returns 0; -ENOENT when there is no such library; -ELIBBAD when it cannot be loaded or is not async-profiler. On
  * failure PROBLEM has the reason. */
-int engine_library_open(struct engine_functions *functions, const char *library, char *problem);
+int engine_library_open(struct engine_functions *functions, const char *library, bool for_java,
+			char *problem);
 
 /* True when PATH, which is loaded, is the bridge for pollcatch (bridge/async_profiler.c). */
 bool engine_library_is_bridge(const char *path);

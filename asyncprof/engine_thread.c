@@ -47,14 +47,6 @@ static bool is_sampling; /* the library was started and not stopped */
 static bool has_started; /* by this thread or an earlier one */
 static bool has_hooks;   /* the library has hooks in functions that the program calls */
 
-/* True if this is a Java process, or will be one. Java reads classes by descriptors that it opened, in any thread
- * that needs a class, and the library needs some. So in a Java process this thread has the program's table. */
-static bool program_is_java(void)
-{
-	return library_path_find_loaded(NULL, "libjvm.so") ||
-	       library_path_find_loaded(NULL, "libjli.so");
-}
-
 /* True if the library cannot start in this Java process. Either Java was loaded later, and this thread already has
  * its own table. Or it would be the second start, which ends the process (async-profiler 4.5, Java 17). */
 static bool java_is_unsupported(void)
@@ -82,7 +74,8 @@ static bool library_may_be_loaded(void)
 	/* The library reads the list of modules there, and does not start without it. */
 	if (access("/proc/self/maps", R_OK))
 		return false;
-	return engine_library_is_configured(setup->library) || has_own_table || program_is_java();
+	return engine_library_is_configured(setup->library) || has_own_table ||
+	       library_path_program_is_java();
 }
 
 /* Refuse if the program has loaded async-profiler: there is one instance for each process, and the program controls
@@ -133,7 +126,8 @@ static void on_out_of_memory(void)
 static int load_library(const char *name)
 {
 	const void *inside;
-	int err = engine_library_open(&library, name, mailbox.problem);
+	bool for_java = setup->is_configured || library_path_program_is_java();
+	int err = engine_library_open(&library, name, for_java, mailbox.problem);
 
 	if (err)
 		return err;
@@ -298,7 +292,9 @@ static void engine_thread_serve(void)
 static void *engine_thread_run(void *unused)
 {
 	thread_id = system_thread();
-	has_own_table = !program_is_java() && !own_fds_leave_for_engine();
+	/* Java reads classes by descriptors that it opened, in any thread that needs a class, and the library needs
+	 * some. So in a Java process this thread has the program's table. */
+	has_own_table = !library_path_program_is_java() && !own_fds_leave_for_engine();
 	engine_thread_serve();
 	fd_proxy_stop();
 	mailbox.err = -ESRCH;

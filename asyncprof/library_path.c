@@ -171,7 +171,7 @@ static int search_linker_directories(char path[PATH_MAX], const char *soname)
 	return err;
 }
 
-static int search_own_directory(char path[PATH_MAX], const char *soname)
+static int search_own_directory(char path[PATH_MAX], const char *file)
 {
 	const char *slash;
 	Dl_info own;
@@ -179,8 +179,7 @@ static int search_own_directory(char path[PATH_MAX], const char *soname)
 	if (!dladdr((const void *)(uintptr_t)library_path_find, &own) || !own.dli_fname)
 		return -ENOENT;
 	slash = strrchr(own.dli_fname, '/');
-	if (!slash ||
-	    !search_directory(path, own.dli_fname, (size_t)(slash - own.dli_fname), soname))
+	if (!slash || !search_directory(path, own.dli_fname, (size_t)(slash - own.dli_fname), file))
 		return -ENOENT;
 	return 0;
 }
@@ -215,7 +214,32 @@ bool library_path_find_loaded(char path[PATH_MAX], const char *file_name)
 	return found != 0;
 }
 
-int library_path_find(char path[PATH_MAX], const char *soname)
+static bool is_library_of_java(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	name = slash ? slash + 1 : name;
+	return !strcmp(name, "libjvm.so") || !strcmp(name, "libjli.so");
+}
+
+static int match_java(struct dl_phdr_info *info, size_t size, void *data)
+{
+	(void)size;
+	(void)data;
+	return is_library_of_java(info->dlpi_name);
+}
+
+bool library_path_program_is_java(void)
+{
+	int found;
+
+	loader_gate_enter();
+	found = dl_iterate_phdr(match_java, NULL);
+	loader_gate_leave();
+	return found != 0;
+}
+
+int library_path_find(char path[PATH_MAX], const char *soname, const char *own_file)
 {
 	int err;
 
@@ -227,6 +251,8 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 		err = search_cache(path, soname, false);
 	if (err)
 		err = search_own_directory(path, soname);
+	if (err && own_file)
+		err = search_own_directory(path, own_file);
 	loader_gate_leave();
 	return err;
 }
@@ -234,7 +260,7 @@ int library_path_find(char path[PATH_MAX], const char *soname)
 /* Result of one pass over the loaded libraries. */
 struct scan {
 	const char *soname;
-	bool first, is_loaded, has_run_path;
+	bool first, is_loaded, has_run_path, is_java;
 	const char *own;    /* path of this library; NULL: not found yet */
 	const char *linker; /* musl's dynamic linker; NULL: none, or not found yet */
 };
@@ -274,6 +300,7 @@ static int scan_library(struct dl_phdr_info *info, size_t size, void *data)
 	scan->first = false;
 	if (is_linker_of_musl(info->dlpi_name))
 		scan->linker = info->dlpi_name;
+	scan->is_java |= is_library_of_java(info->dlpi_name);
 	if (!scan->own && is_own_library(info))
 		scan->own = info->dlpi_name;
 	scan->is_loaded = match_loaded(info, size, &wanted);
@@ -319,21 +346,26 @@ static bool linker_directories_have(const char *linker, const char *soname)
 		linker ? library_path_read_musl(text, linker) : STANDARD_DIRECTORIES, soname);
 }
 
-bool library_path_is_likely(const char *soname)
+static bool own_directory_has(const struct scan *scan, const char *file)
+{
+	const char *slash = scan->own ? strrchr(scan->own, '/') : NULL;
+
+	return slash && directory_has(scan->own, (size_t)(slash - scan->own), file);
+}
+
+bool library_path_is_likely(const char *soname, const char *java_file)
 {
 	struct scan scan = { .soname = soname, .first = true };
 	char path[PATH_MAX];
-	const char *slash;
 
 	loader_gate_enter();
 	dl_iterate_phdr(scan_library, &scan);
 	loader_gate_leave();
-	if (scan.is_loaded)
+	if (scan.is_loaded || (scan.is_java && java_file && own_directory_has(&scan, java_file)))
 		return true;
 	if (scan.has_run_path)
-		return !library_path_find(path, soname);
-	slash = scan.own ? strrchr(scan.own, '/') : NULL;
+		return !library_path_find(path, soname, NULL);
 	return any_directory_has(getenv("LD_LIBRARY_PATH"), soname) ||
 	       !search_cache(path, soname, true) || linker_directories_have(scan.linker, soname) ||
-	       (slash && directory_has(scan.own, (size_t)(slash - scan.own), soname));
+	       own_directory_has(&scan, soname);
 }

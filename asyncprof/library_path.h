@@ -11,9 +11,10 @@
 
 /* Find SONAME among the loaded libraries, then where the dynamic linker searches (the program's run path,
  * LD_LIBRARY_PATH as the process began with it, the linker's cache and its own directories), then in the directory
- * of this library. Returns 0 and sets PATH, for dlopen(3), or -ENOENT. Not in signal context, and not while the
- * caller holds a lock of the dynamic linker. */
-int library_path_find(char path[PATH_MAX], const char *soname);
+ * of this library. Last, unless it is NULL, find the file OWN_FILE, whose path is relative to that directory.
+ * Returns 0 and sets PATH, for dlopen(3), or -ENOENT. Not in signal context, and not while the caller holds a lock of
+ * the dynamic linker. */
+int library_path_find(char path[PATH_MAX], const char *soname, const char *own_file);
 
 #define LIBRARY_PATH_MUSL_MAX 4096
 
@@ -25,8 +26,13 @@ const char *library_path_read_musl(char text[LIBRARY_PATH_MUSL_MAX], const char 
  * name of it. Not in signal context, and not while the caller holds a lock of the dynamic linker. */
 bool library_path_find_loaded(char path[PATH_MAX], const char *file_name);
 
-/* True when library_path_find() would probably find SONAME: checks the likely directories, in some microseconds
- * instead of a hundred. Only in the constructor, because it uses the program's current environment. */
-bool library_path_is_likely(const char *soname);
+/* True when the program is Java, or will be: its launcher's library or the JVM is loaded. Not in signal context, and
+ * not while the caller holds a lock of the dynamic linker. */
+bool library_path_program_is_java(void);
+
+/* True when library_path_find() would probably find SONAME, or, in a Java program, JAVA_FILE as its OWN_FILE (NULL:
+ * none). Checks the likely directories, in some microseconds instead of a hundred. Only in the constructor, because it
+ * uses the program's current environment. */
+bool library_path_is_likely(const char *soname, const char *java_file);
 
 #endif

@@ -26,4 +26,8 @@ typedef int asprof_jfr_event_key;
 /* Maximum bytes of data in one user event. */
 #define ASPROF_MAX_JFR_EVENT_LENGTH 2048
 
+/* Where the package asprof-agent-java has the library, relative to the preload's directory. It is used for Java programs,
+ * or if the user chose async-profiler: for other programs the builtin engine has more names. */
+#define ASYNC_PROFILER_JAVA_FILE "asprof-agent/java/libasyncProfiler.so"
+
 #endif

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "core/options/config.h"
 #include "core/options/option_view.h"
 #include "decoder/commands/run_command.h"
@@ -110,7 +111,8 @@ static int parse_switch(char ***argv)
  * which the dynamic linker searches for. */
 int run_find_preload(char path[PATH_MAX])
 {
-	static const char *const directories[] = { "", "../lib/", "../lib64/" };
+	static const char *const directories[] = { "", "../lib/", "../lib64/",
+						   "../lib/" ARCH_NAME "-linux-gnu/" };
 	char self[PATH_MAX], candidate[2 * PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 

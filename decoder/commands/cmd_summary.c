@@ -129,8 +129,9 @@ static void summary_print_text(const struct summary *s, const struct args *args,
 		       "names\n",
 		       unnamed, p->threads.count);
 	if (s->java_unnamed)
-		puts("Java      its methods are shown as one frame, [Java]: async-profiler names "
-		     "them, if\n          ASPROF_AGENT_LIB names its library");
+		puts("Java      its methods are shown as one frame, [Java]: install the package "
+		     "asprof-agent-java,\n          or set ASPROF_AGENT_LIB to async-profiler's "
+		     "library");
 	printf("\n    events       bytes  type\n");
 	for (uint32_t i = 0; i < s->room && s->types[i].events; i++)
 		printf("%10" PRIu64 "  %10s  %s\n", s->types[i].events,

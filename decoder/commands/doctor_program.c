@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/asprof.h"
 #include "decoder/commands/doctor.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
@@ -179,18 +180,29 @@ void doctor_library(struct doctor_subject *p)
 			"%s", line);
 }
 
+/* Whether the package asprof-agent-java is installed with the preload. */
+static bool has_java_package(const struct doctor_subject *p)
+{
+	const char *slash = strrchr(p->library, '/');
+	char path[PATH_MAX + sizeof(ASYNC_PROFILER_JAVA_FILE)];
+
+	snprintf(path, sizeof(path), "%.*s/" ASYNC_PROFILER_JAVA_FILE,
+		 slash ? (int)(slash - p->library) : 0, p->library);
+	return slash && !access(path, R_OK);
+}
+
 /* Whether the linker finds async-profiler's library, as it would for the agent. LINE is its error. */
 static bool has_async_profiler(struct doctor_subject *p, char *line, size_t size)
 {
 	if (p->config.lib[0] != '/')
-		return linker_accepts(p, p->config.lib, line, size);
+		return has_java_package(p) || linker_accepts(p, p->config.lib, line, size);
 	snprintf(line, size, "%s: %s", p->config.lib, strerror(ENOENT));
 	return !access(p->config.lib, R_OK) && linker_accepts(p, p->config.lib, line, size);
 }
 
-#define ENGINE_REMEDY                                                                            \
-	"Install async-profiler, and set ASPROF_AGENT_LIB to the absolute path of its library, " \
-	"or install that where ldconfig finds it."
+#define ENGINE_REMEDY                                                                             \
+	"Install the package asprof-agent-java, or set ASPROF_AGENT_LIB to the absolute path of " \
+	"async-profiler's library."
 
 void doctor_engine(struct doctor_subject *p)
 {

@@ -38,7 +38,8 @@ expected() {
 		echo "asprof-agent-$version-linux-$machine.tar.gz asprof-agent-$version-linux-$machine-debug.tar.gz
 			asprof-agent_$version-1_$architecture.deb asprof-agent-dbgsym_$version-1_$architecture.deb
 			asprof-agent-$version-1.$machine.rpm asprof-agent-debuginfo-$version-1.$machine.rpm
-			asprof-agent-$version-image-$architecture.tar.gz"
+			asprof-agent-$version-image-$architecture.tar.gz asprof-agent-java-$version-linux-$machine.tar.gz
+			asprof-agent-java_$version-1_$architecture.deb asprof-agent-java-$version-1.$machine.rpm"
 	done
 }
 expected | xargs -n 1 | LC_ALL=C sort >"$work/expected"
@@ -76,6 +77,7 @@ mkdir "$work/copied" "$work/files"
 case $(uname -m) in x86_64) architecture=amd64 ;; *) architecture=arm64 ;; esac
 tar -xzf "$work/one/dist/asprof-agent-$version-image-$architecture.tar.gz" -C "$work/files" || fail "no layer"
 "$work/files/opt/asprof-agent/bin/asprof-agent-launch" --copy-to "$work/copied" || fail "--copy-to: status $?"
+[ -s "$work/copied/asprof-agent/java/libasyncProfiler.so" ] || fail "--copy-to: no library for Java"
 cmp "$work/copied/libasprof_preload.so" "$work/$name/lib/libasprof_preload.so" || fail "another library in the image"
 [ "$("$work/copied/asprof-agent-launch" sh -c 'echo "$LD_PRELOAD"')" = "$work/copied/libasprof_preload.so" ] ||
 	fail "the copied launcher"

@@ -85,14 +85,36 @@ START_TEST(where_the_loader_has_it)
 {
 	ck_assert(library_path_find_loaded(path, "libc.so.6"));
 	ck_assert_int_eq(*path, '/');
-	ck_assert_int_eq(library_path_find(path, "libc.so.6"), 0);
-	ck_assert_int_eq(library_path_find(path, "libBrokenLocale.so.1"), 0);
+	ck_assert_int_eq(library_path_find(path, "libc.so.6", NULL), 0);
+	ck_assert_int_eq(library_path_find(path, "libBrokenLocale.so.1", NULL), 0);
 	ck_assert_int_eq(*path, '/');
-	ck_assert_int_eq(library_path_find(path, "libnowhere.so"), -ENOENT);
+	ck_assert_int_eq(library_path_find(path, "libnowhere.so", NULL), -ENOENT);
 	ck_assert(!library_path_find_loaded(NULL, "libnowhere.so"));
-	ck_assert(library_path_is_likely("libc.so.6"));
-	ck_assert(library_path_is_likely("libBrokenLocale.so.1"));
-	ck_assert(!library_path_is_likely("libnowhere.so"));
+	ck_assert(library_path_is_likely("libc.so.6", NULL));
+	ck_assert(library_path_is_likely("libBrokenLocale.so.1", NULL));
+	ck_assert(!library_path_is_likely("libnowhere.so", NULL));
+}
+END_TEST
+
+/* This program stands for the library: NAME is relative to its directory. */
+static int find_own(const char *name)
+{
+	char program[PATH_MAX], command[2 * PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	ck_assert_int_gt(length, 0);
+	program[length] = '\0';
+	snprintf(command, sizeof(command), "'%s' own '%s'", program, name);
+	return system(command);
+}
+
+START_TEST(own_file)
+{
+	ck_assert_int_eq(find_own("library_path"), 0);
+	ck_assert_int_eq(find_own("../unit/library_path"), 0);
+	ck_assert_int_ne(find_own("nowhere/library_path"), 0);
+	ck_assert(!library_path_program_is_java());
+	ck_assert(!library_path_is_likely("libnowhere.so", "library_path"));
 }
 END_TEST
 
@@ -136,8 +158,10 @@ int main(int argc, char **argv)
 	TCase *tests;
 
 	if (argc > 1 && !strcmp(argv[1], "find"))
-		return library_path_find(path, "libwanted.so") != 0 ||
-		       !library_path_is_likely("libwanted.so");
+		return library_path_find(path, "libwanted.so", NULL) != 0 ||
+		       !library_path_is_likely("libwanted.so", NULL);
+	if (argc > 2 && !strcmp(argv[1], "own"))
+		return library_path_find(path, "libnowhere.so", argv[2]) != 0;
 	if (getenv("TEST_RUNNER")) {
 		puts("an emulated program cannot execute itself");
 		return 77;
@@ -149,6 +173,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, in_a_directory_from_the_root);
 	tcase_add_test(tests, not_a_fifo);
 	tcase_add_test(tests, where_the_loader_has_it);
+	tcase_add_test(tests, own_file);
 	tcase_add_loop_test(tests, where_musl_has_it, 0, sizeof(of_musl) / sizeof(*of_musl));
 	return suite_run(tests);
 }
