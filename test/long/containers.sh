@@ -132,7 +132,7 @@ profiled_in "$root/profiles" distroless ';burn[; ]'
 bare_root
 cp "$context/service" "$root/"
 mkdir "$root/agent" "$root/spool" "$root/proc" "$work/spool"
-cp "$context/asprof-agent/bin/asprof-agent-launch" "$context/asprof-agent/lib/libasprof_preload.so" "$root/agent/"
+"$context/asprof-agent/bin/asprof-agent-launch" --copy-to "$root/agent" || fail "--copy-to: status $?"
 chmod 0711 "$work" && chmod 0755 "$root" && chown 10001:10001 "$work/spool"
 env -i ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/spool ASPROF_AGENT_TAGS=pod=a,node=b \
 	/usr/bin/unshare --mount --pid --fork /bin/sh -c 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" &&

@@ -20,7 +20,7 @@ for file in lib/libasprof_preload.so lib/asprof-agent/libasyncProfiler.so bin/as
 	share/man/man1/asprof-agent.1 share/man/man7/libasprof_preload.7 \
 	share/bash-completion/completions/asprof-agent share/zsh/site-functions/_asprof-agent \
 	share/fish/vendor_completions.d/asprof-agent.fish \
-	share/doc/asprof-agent/examples/profile.conf; do
+	share/doc/asprof-agent/examples/profile.conf share/doc/asprof-agent/examples/kubernetes/kustomization.yaml; do
 	[ -s "$dir/usr/$file" ] || fail "no $file"
 done
 for command in asprof-agent asprof-agent-launch asprof-agent-entrypoint; do
