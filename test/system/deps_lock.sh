@@ -147,6 +147,38 @@ xz-utils 1.4-1 libiberty 1.4-1" ] ||
 grep -q "^curl 1.4-1 trixie 0\{64\} curl_1.4-1.dsc$" "$work/scripts/deps.lock" ||
 	fail "--update-lock: $(cat "$work/scripts/deps.lock")"
 
+# Without apt: which commands bring the tarballs; and these do, by the lock's hashes.
+mkdir -p "$work/without/bin" "$work/mirror/pool/main" "$work/had"
+for command in bash sh awk sed sha256sum cut basename dirname mkdir mktemp rm cat realpath curl grep find sort; do
+	ln -s "$(command -v "$command")" "$work/without/bin/" || exit 1
+done
+PATH=$work/without/bin "$work/scripts/build-deps" --sources "$work/out" >"$work/said" 2>&1 && fail "sources without apt"
+says 'no apt here .*--tarballs DIRECTORY.*DEPS_DIR=DIRECTORY'
+for name in zlib libzip cjson mbedtls curl musl xz-utils libiberty nghttp2; do
+	folder=$work/mirror/pool/main/${name:0:1}/$name
+	[[ $name != lib* ]] || folder=$work/mirror/pool/main/${name:0:4}/$name
+	mkdir -p "$folder"
+	echo "$name" >"$folder/${name}_9.orig.tar.gz"
+	(cd "$folder" && sha256sum "${name}_9.orig.tar.gz") | sed "s/^/$name 9 trixie /; s/  */ /g" >>"$work/tarballs.lock"
+done
+cp "$work/scripts/deps.lock" "$work/before.lock"
+{
+	echo "zlib 10 trixie $(printf %064d 0) zlib_10.orig.tar.gz" # no mirror has it any more
+	cat "$work/tarballs.lock"
+} >"$work/scripts/deps.lock"
+if command -v curl >/dev/null; then
+	MIRROR=file://$work/mirror PATH=$work/without/bin "$work/scripts/build-deps" --tarballs "$work/had" >"$work/said" 2>&1 ||
+		fail "tarballs: $(cat "$work/said")"
+	[ "$(cd "$work/had" && cat -- *)" = "$(printf '%s\n' cjson curl libiberty libzip mbedtls musl nghttp2 xz-utils zlib)" ] ||
+		fail "tarballs: $(ls "$work/had")"
+	says "make DEPS_DIR=$work/had"
+	echo other >"$work/mirror/pool/main/m/musl/musl_9.orig.tar.gz"
+	MIRROR=file://$work/mirror "$work/scripts/build-deps" --tarballs "$work/had" >"$work/said" 2>&1 && fail "other bytes are taken"
+	says 'musl_9.orig.tar.gz .* is not the file'
+	[ ! -e "$work/had/musl_9.orig.tar.gz" ] || fail "other bytes stay"
+fi
+cp "$work/before.lock" "$work/scripts/deps.lock"
+
 # Tarballs of one's own are taken, and it is said which the lock does not know.
 mkdir "$work/tarballs" "$work/tree"
 echo 7.7-7 >"$work/tree/version"
