@@ -146,6 +146,23 @@ for key, value in settings['data'].items():
     print('ASPROF_AGENT_%s=%s' % (key, value))
 P
 
+# Kyverno's policy in the guide adds the same. (Kyverno itself is not run.)
+block kyverno >"$work/kyverno.yaml"
+python3 - "$work/kyverno.yaml" "$work/result.yaml" <<'P' || fail "the policy differs from the component"
+import sys, yaml
+
+policy = yaml.safe_load(open(sys.argv[1]))
+spec = policy['spec']['rules'][0]['mutate']['patchStrategicMerge']['spec']
+pod = next(r for r in yaml.safe_load_all(open(sys.argv[2])) if r['metadata']['name'] == 'bare')['spec']['template']['spec']
+init = dict(pod['initContainers'][0])
+del init['resources']
+assert spec['initContainers'] == [init], (spec['initContainers'], init)
+assert spec['volumes'] == pod['volumes'], (spec['volumes'], pod['volumes'])
+container, = spec['containers']
+assert container['(name)'] == '*' and container['volumeMounts'] == pod['containers'][0]['volumeMounts'], container
+assert container['env'][0]['value'] + ':' == pod['containers'][0]['env'][0]['value'], container
+P
+
 # As the kubelet would: the init container's command, then a container's environment; paths are below $work here.
 mkdir "$work/asprof-agent" "$work/profiles" "$work/image"
 cp "$B/libasprof_preload.so" "$B/asprof-agent-launch" "$work/image/"
