@@ -227,10 +227,11 @@ static int name_alike(void *context, const uintptr_t *pcs, const bool *is_return
 	return 0;
 }
 
-/* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample alone. */
-static struct jfr_losses another_losses; /* in that recording */
-static const char *another_interval;     /* its setting "nativemem"; NULL: none */
+/* For the next recording of write_another(): what was lost, and its setting "nativemem" (NULL: none). */
+static struct jfr_losses another_losses;
+static const char *another_interval;
 
+/* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample alone. */
 static void write_another(bool memory)
 {
 	static const uintptr_t early[] = { 0x10, 0x20 }, late[] = { 0x11, 0x21 };
@@ -259,6 +260,8 @@ static void write_another(bool memory)
 			 0);
 	jfr_writer_close(w);
 	close(fd);
+	another_losses = (struct jfr_losses){ 0 };
+	another_interval = NULL;
 }
 
 START_TEST(leaks_that_look_alike_are_one)
@@ -306,7 +309,7 @@ START_TEST(an_interval_without_samples_is_named)
 }
 END_TEST
 
-/* How to record what was not. */
+/* How to record what was not. (Each command has another name, as no line is printed twice.) */
 START_TEST(what_was_not_recorded_has_a_setting)
 {
 	static const struct {
@@ -314,15 +317,15 @@ START_TEST(what_was_not_recorded_has_a_setting)
 		const char *line, *setting;
 		int status;
 	} rows[] = {
-		{ cmd_leaks, "leaks", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 1 },
-		{ cmd_lifetimes, "lifetimes", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k",
+		{ cmd_leaks, "leaks3", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 1 },
+		{ cmd_lifetimes, "lifetimes3", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k",
 		  1 },
-		{ cmd_top, "top --live", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 0 },
-		{ cmd_top, "top --lock",
+		{ cmd_top, "top3 --live", "run --mem 512k, or ASPROF_AGENT_NATIVE_MEM=512k", 0 },
+		{ cmd_top, "top4 --lock",
 		  "run --lock 10ms, or ASPROF_AGENT_LOCK=10ms (Java), or "
 		  "ASPROF_AGENT_ENGINE_OPTIONS=nativelock=10ms (native)",
 		  0 },
-		{ cmd_top, "top --wall", "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms",
+		{ cmd_top, "top5 --wall", "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms",
 		  0 },
 	};
 

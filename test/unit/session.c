@@ -331,7 +331,7 @@ START_TEST(finished_chunks_are_in_the_spool)
 		uint64_t now_ns = session.chunk_due_ns;
 
 		/* The first is due after an eighth of a second, and each pause is twice the last, up to a second. */
-		ck_assert_uint_eq(session_service(&session, now_ns), now_ns + (125000000 << i));
+		ck_assert_uint_eq(session_service(&session, now_ns), now_ns + (125000000u << i));
 		ck_assert_int_eq(size_of(RUNNING_CHUNKS), i * CHUNK);
 		ck_assert_int_eq(size_of(RUNNING_MEMORY), i * CHUNK);
 	}
