@@ -274,6 +274,9 @@ static int thread_start(bool is_late)
 	image.is_late = is_late;
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every, (long)&before, sizeof(every));
 	err = arch_thread_start(THREAD_FLAGS, image_run, start_words(), &shared->agent.id);
+	if (err == -EINVAL) /* QEMU accepts only the flags that C libraries use */
+		err = arch_thread_start(THREAD_FLAGS | CLONE_SYSVSEM, image_run, start_words(),
+					&shared->agent.id);
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before));
 	return err;
 }
