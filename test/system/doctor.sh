@@ -34,6 +34,9 @@ finds() {
 	grep -A1 -E "^(stop|note)  $pattern" "$work/out" | tail -n 1 | grep -q '^      [A-Za-z`]' ||
 		fail "$what: no mend: $(cat "$work/out")"
 	[ $status = "$wanted" ] || fail "$what: status $status: $(cat "$work/out" "$work/err")"
+	sed -n 's/^\(stop\|note\)  \([^:]*\): .*/\2/p' "$work/out" | while read -r id; do
+		grep -qx "### $id" docs/questions/troubleshooting.md || fail "$what: no entry for $id"
+	done || exit 1
 	[ ! -s "$work/err" ] || fail "$what: said $(cat "$work/err")"
 }
 
