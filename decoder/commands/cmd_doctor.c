@@ -14,6 +14,8 @@
 
 static const struct command_option doctor_switches[] = {
 	{ "--json", NULL, "print JSON", 0, 0 },
+	{ "--send", NULL, "send a small report of \"" DOCTOR_SENDER "\" to each destination", 0,
+	  0 },
 	{ 0 },
 };
 
@@ -148,57 +150,122 @@ int doctor_run_checks(struct doctor_subject *p, enum doctor_extent extent, docto
 	return err ? COMMAND_FAILED : 0;
 }
 
-/* A number is a PID, unless it follows "--". */
-static int check_requested(struct doctor_subject *p, const char *word, bool command, bool json)
-{
-	doctor_report *report = json ? print_finding_json : print_finding;
-	int err;
+/* Command line: words[0] is the command or the PID; NULL: this machine and user only. */
+struct request {
+	char **words;
+	bool is_command; /* words follow "--" */
+	bool json, sends;
+};
 
-	if (json)
+/* A number is a PID, unless it follows "--". */
+static bool request_has_pid(const struct request *r)
+{
+	return *r->words && !r->is_command && is_number(*r->words);
+}
+
+static void print_sent(const struct doctor_subject *p)
+{
+	for (unsigned int i = 0; i < p->sent_count; i++)
+		if (!*p->sent[i].problem)
+			printf("sent  %s: delivered as " DOCTOR_SENDER "\n",
+			       p->sent[i].destination);
+}
+
+static void print_sent_json(const struct doctor_subject *p)
+{
+	fputs(",\"sent\":[", stdout);
+	for (unsigned int i = 0; i < p->sent_count; i++) {
+		printf("%s\n{\"destination\":", i ? "," : "");
+		json_string(stdout, p->sent[i].destination);
+		printf(",\"delivered\":%s,\"problem\":", *p->sent[i].problem ? "false" : "true");
+		if (*p->sent[i].problem)
+			json_string(stdout, p->sent[i].problem);
+		else
+			fputs("null", stdout);
+		putchar('}');
+	}
+	putchar(']');
+}
+
+/* Print what follows the findings. STATUS: COMMAND_FAILED if the checks could not be run. */
+static void print_results(const struct doctor_subject *p, const struct request *r, int status)
+{
+	bool has_stop = p->counts[SEVERITY_STOP];
+
+	if (r->json) {
+		fputs("\n]", stdout);
+		if (r->sends)
+			print_sent_json(p);
+		printf(",\"profiles\":%s}\n", status ? "null" : has_stop ? "false" : "true");
+		return;
+	}
+	print_sent(p);
+	if (!status)
+		puts(has_stop ? "no profiles are made, because of each `stop`"
+			      : "found nothing that prevents profiles");
+}
+
+static int run_request(struct doctor_subject *p, const struct request *r)
+{
+	doctor_report *report = r->json ? print_finding_json : print_finding;
+	int status;
+
+	if (r->json)
 		puts("{\"findings\":[");
-	if (word && !command && is_number(word)) {
-		p->requested = word;
-		p->pid = atoi(word);
-		err = doctor_check_process(p, report) ? COMMAND_FAILED : 0;
-		if (!err)
+	if (request_has_pid(r)) {
+		p->requested = *r->words;
+		p->pid = atoi(*r->words);
+		status = doctor_check_process(p, report) ? COMMAND_FAILED : 0;
+		if (!status)
 			doctor_live(p);
 	} else {
-		doctor_select_program(p, word);
-		err = doctor_run_checks(p, DOCTOR_ALL, report);
+		doctor_select_program(p, *r->words);
+		status = doctor_run_checks(p, DOCTOR_ALL, report);
+		if (!status && r->sends)
+			doctor_send(p);
 	}
-	if (json)
-		printf("\n],\"profiles\":%s}\n", err                        ? "null"
-						 : p->counts[SEVERITY_STOP] ? "false"
-									    : "true");
-	else if (!err && p->counts[SEVERITY_STOP])
-		puts("no profiles are made, because of each `stop`");
-	else if (!err)
-		puts("found nothing that prevents profiles");
-	return !err && p->counts[SEVERITY_STOP] ? COMMAND_FAILED : err;
+	print_results(p, r, status);
+	return p->counts[SEVERITY_STOP] ? COMMAND_FAILED : status;
+}
+
+/* Parse the switches in ARGV. Returns 0, or COMMAND_USAGE after a message. */
+static int parse_request(struct request *r, char **argv)
+{
+	for (argv++; *argv && **argv == '-' && !r->is_command; argv++) {
+		if (!strcmp(*argv, "--json")) {
+			r->json = true;
+		} else if (!strcmp(*argv, "--send")) {
+			r->sends = true;
+		} else if (!strcmp(*argv, "--")) {
+			r->is_command = true;
+		} else {
+			message_print("doctor: no switch '%s'", *argv);
+			return COMMAND_USAGE;
+		}
+	}
+	r->words = argv;
+	if (r->is_command && !*argv) {
+		message_print("doctor: no command given");
+		return COMMAND_USAGE;
+	}
+	if (r->sends && request_has_pid(r)) {
+		message_print("doctor: --send uses this environment, not that of a process; run it "
+			      "with the process's environment, without its PID");
+		return COMMAND_USAGE;
+	}
+	return 0;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
 	struct doctor_subject subject = { 0 };
-	bool command = false, json;
+	struct request request = { 0 };
 	int status;
 
 	(void)argc;
-	argv++;
-	json = *argv && !strcmp(*argv, "--json");
-	argv += json;
-	if (*argv && !strcmp(*argv, "--")) {
-		command = true;
-		argv++;
-	} else if (*argv && **argv == '-') {
-		message_print("doctor: no switch '%s'", *argv);
-		return COMMAND_USAGE;
-	}
-	if (command && !*argv) {
-		message_print("doctor: no command given");
-		return COMMAND_USAGE;
-	}
-	status = check_requested(&subject, *argv, command, json);
+	status = parse_request(&request, argv);
+	if (!status)
+		status = run_request(&subject, &request);
 	config_free(&subject.config);
 	return status;
 }

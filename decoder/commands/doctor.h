@@ -9,6 +9,7 @@
 
 #include "core/environment.h"
 #include "core/options/config.h"
+#include "core/shared.h"
 #include "decoder/commands/preloadable.h"
 #include "upload/aws/aws.h"
 
@@ -23,6 +24,14 @@ struct doctor_subject;
 /* Receives a finding: NAME of the check, LINE for the problem, REMEDY. */
 typedef void doctor_report(struct doctor_subject *subject, enum severity severity, const char *name,
 			   const char *line, const char *remedy);
+
+/* Result of a delivery to one destination: --send. */
+#define DOCTOR_SENDER          "asprof-agent-doctor" /* the program's name in the report */
+#define DOCTOR_DESTINATION_MAX 512
+struct doctor_sent {
+	char destination[DOCTOR_DESTINATION_MAX];
+	char problem[1024]; /* "": delivered */
+};
 
 /* Subject of the checks: a program to start, a process, or this machine and user only. */
 struct doctor_subject {
@@ -43,6 +52,9 @@ struct doctor_subject {
 	const char *check; /* name of the current check */
 	doctor_report *report;
 	unsigned int counts[SEVERITIES];
+
+	struct doctor_sent sent[REPORTERS_MAX];
+	unsigned int sent_count;
 };
 
 /* Set SUBJECT to COMMAND, found as by execvp(3), in this process's environment. NULL: this machine and user only. */
@@ -89,6 +101,10 @@ doctor_check doctor_directory, doctor_spool, doctor_bucket;
 doctor_check doctor_pyroscope, doctor_otlp;
 /* doctor_live.c: live endpoint of the process. Runs in the caller, whose user the endpoint accepts. */
 doctor_check doctor_live;
+
+/* doctor_send.c: deliver a small report to each destination of the settings of this process's environment, each within
+ * ten seconds. Stores the results in the subject. */
+doctor_check doctor_send;
 
 /* HTTP client with the subject's environment. doctor_network_open() returns 0, or not 0 after a finding if the network
  * must not be used. */

@@ -7,8 +7,9 @@ have python3
 export XDG_RUNTIME_DIR="$work" TMPDIR="$work" ASPROF_AGENT_LOCAL_DIR="$work/reports"
 mkdir "$work/reports"
 
+# The server keeps the bodies that it accepts.
 cat >"$work/server.py" <<'END'
-import http.server, sys
+import gzip, http.server, os, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
@@ -20,7 +21,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status = 200 if self.headers.get('X-Scope-OrgID') == 'a b' else 401
         if known.get(rest.split('?')[0]) != kind:
             status = 404
+        if status == 200 and body:
+            with open(os.path.join(sys.argv[1], 'accepted'), 'ab') as file:
+                try: body = gzip.decompress(body)
+                except OSError: pass
+                file.write(b'\n' + self.path.encode() + b'\n' + body)
         self.send_response(status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+    def do_PUT(self):
+        status, code = (200, '') if self.path.startswith('/bucket/') else (403, '<Error><Code>AccessDenied</Code></Error>')
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        if status == 200:
+            with open(os.path.join(sys.argv[1], 'put'), 'wb') as file:
+                file.write(body)
+            with open(os.path.join(sys.argv[1], 'key'), 'w') as file:
+                file.write(self.path)
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(code)))
+        self.end_headers()
+        self.wfile.write(code.encode())
+    def do_GET(self):
+        self.send_response(200)
         self.send_header('Content-Length', '0')
         self.end_headers()
     def log_message(self, *args): pass
@@ -29,7 +51,7 @@ print(server.server_port, flush=True)
 server.serve_forever()
 END
 mkfifo "$work/port"
-python3 "$work/server.py" >"$work/port" &
+python3 "$work/server.py" "$work" >"$work/port" &
 running="$running $!"
 read -r port <"$work/port"
 url=http://127.0.0.1:$port
@@ -74,6 +96,44 @@ for server in 'pyroscope PYROSCOPE_URL PYROSCOPE_HEADERS' 'otlp OTLP_ENDPOINT OT
 		finds 1 "stop  $name: http://127.0.0.1:1 cannot be reached"
 	) || exit 1
 done
+
+# ---- --send: a small report to each destination ----
+name=asprof-agent-doctor
+(
+	export ASPROF_AGENT_METADATA=none AWS_EC2_METADATA_DISABLED=true HOME="$work" OTEL_SERVICE_NAME=shop
+	export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=secret AWS_REGION=us-east-1
+	export ASPROF_AGENT_S3_BUCKET=bucket ASPROF_AGENT_S3_ENDPOINT="$url" ASPROF_AGENT_PROFILING_GROUP=shop
+	export ASPROF_AGENT_PYROSCOPE_URL="$url/good" ASPROF_AGENT_OTLP_ENDPOINT="$url/good"
+	export ASPROF_AGENT_LOCAL_MAX_BYTES=64k
+	rm -f "$work/accepted"
+	head -c 100000 /dev/zero >"$work/reports/shop_1_2026-01-01T00-00-00Z.jfr"
+	finds 0 "sent  pyroscope $url/good: delivered as $name" --send
+	for line in "local $work/reports" 's3 127.0.0.1:[0-9]* bucket/' "otlp $url/good"; do
+		grep -qE "^sent  $line: delivered as $name" "$work/out" || fail "$line: $(cat "$work/out")"
+	done
+	[ -e "$work/reports/shop_1_2026-01-01T00-00-00Z.jfr" ] || fail "a profile was deleted for the report"
+	rm "$work/reports/shop_1_2026-01-01T00-00-00Z.jfr"
+	"$agent" collapsed "$work"/reports/${name}_*.jfr | grep -q 'doctor_send 1' || fail "no sample: $(ls "$work/reports")"
+	grep -q "^/bucket/profile_${name}_" "$work/key" || fail "the key: $(cat "$work/key")"
+	mv "$work/put" "$work/put.zip" && "$agent" collapsed "$work/put.zip" | grep -q 'doctor_send 1' || fail "no sample in the bucket"
+	grep -aq "^/good/ingest?.*$name" "$work/accepted" || fail "Pyroscope: $(cat -v "$work/accepted")"
+	grep -A99 -a '^/good/v1development/profiles' "$work/accepted" | grep -aq "$name" || fail "OTLP: $(cat -v "$work/accepted")"
+	! grep -aq shop "$work/accepted" || fail "the report has the name of the program: $(cat -v "$work/accepted")"
+	export ASPROF_AGENT_S3_BUCKET=forbidden ASPROF_AGENT_PYROSCOPE_URL="$url/refuses" ASPROF_AGENT_OTLP_ENDPOINT=http://127.0.0.1:1
+	finds 1 'stop  send: a report is not delivered to s3 .*AccessDenied' --send
+	grep -q '^      .*s3:PutObject' "$work/out" || fail "no remedy: $(cat "$work/out")"
+	grep -q '^stop  send: a report is not delivered to pyroscope .* 401' "$work/out" || fail "Pyroscope: $(cat "$work/out")"
+	grep -q '^stop  send: a report is not delivered to otlp http://127.0.0.1:1: ' "$work/out" || fail "OTLP: $(cat "$work/out")"
+	grep -q '^sent  local ' "$work/out" || fail "not the directory: $(cat "$work/out")"
+	"$agent" doctor --json --send | python3 -c 'import json, sys
+found = json.load(sys.stdin)
+assert [(s["destination"].split()[0], s["delivered"], bool(s["problem"])) for s in found["sent"]] == [
+    ("local", True, False), ("s3", False, True), ("pyroscope", False, True), ("otlp", False, True)], found' ||
+		fail "--json: $("$agent" doctor --json --send)"
+	rm "$work"/reports/${name}_*
+) || exit 1
+"$agent" doctor --send $$ >"$work/out" 2>&1
+[ $? = 2 ] && [ "$(wc -l <"$work/out")" = 2 ] || fail "--send with a PID: $(cat "$work/out")"
 
 # ---- what the process says ----
 program=$(program live)

@@ -1,0 +1,284 @@
+/* doctor --send: delivers a small report to each destination of the settings, by the agent's reporters. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/agent/report.h"
+#include "core/clock.h"
+#include "core/fd.h"
+#include "core/text/text_clean.h"
+#include "decoder/commands/doctor.h"
+#include "decoder/output/log_capture.h"
+#include "engine/jfr/jfr_write.h"
+#include "profile/basics/text.h"
+#include "upload/files/name.h"
+#include "upload/files/place.h"
+#include "upload/local/local.h"
+#include "upload/otlp/otlp.h"
+#include "upload/pyroscope/pyroscope.h"
+#include "upload/queue/origin.h"
+#include "upload/s3/s3.h"
+
+#define SECONDS_MAX 10
+#define TRIES       3
+
+#define REPORT_MS 1000
+
+struct destination {
+	const char *name; /* for messages, until the reporter has another one */
+	int (*open)(struct reporter **out, const struct config *config);
+	const char *refused; /* remedy if the destination refuses the report */
+};
+
+static const struct destination local = { "local", local_reporter_open,
+					  "Make the directory, owned by the program's user, or "
+					  "name another." };
+static const struct destination s3 = {
+	"s3", s3_reporter_open,
+	"Correct the credentials, or permit s3:PutObject on the bucket's objects."
+};
+static const struct destination pyroscope = { "pyroscope", pyroscope_reporter_open,
+					      "Correct ASPROF_AGENT_PYROSCOPE_URL or "
+					      "ASPROF_AGENT_PYROSCOPE_HEADERS." };
+static const struct destination otlp = {
+	"otlp", otlp_reporter_open,
+	"Correct ASPROF_AGENT_OTLP_ENDPOINT or ASPROF_AGENT_OTLP_HEADERS; the receiver must accept "
+	"profiles."
+};
+
+/* ---- the report ---- */
+
+static int name_frame(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
+		      struct jfr_frame_name *out)
+{
+	(void)context;
+	(void)pcs;
+	(void)is_return;
+	for (size_t i = 0; i < count; i++)
+		out[i] = (struct jfr_frame_name){ .class_name = DOCTOR_SENDER,
+						  .method_name = "doctor_send",
+						  .type = JFR_FRAME_NATIVE };
+	return 0;
+}
+
+/* Write a recording of one sample to FD. */
+static int recording_write(int fd, const struct report *report)
+{
+	static const uintptr_t pc = 0x1000;
+	uint64_t start_ns = report->start_ms * 1000000, ticks = clock_ticks();
+	struct jfr_writer *jfr;
+	int err = jfr_writer_open(&jfr, fd, 0);
+
+	if (err)
+		return err;
+	err = jfr_chunk_begin(jfr, start_ns, ticks);
+	jfr_setting(jfr, ticks, "version", report->engine_version);
+	jfr_setting(jfr, ticks, "engine", report->engine);
+	jfr_setting(jfr, ticks, "interval", "10000000");
+	jfr_setting(jfr, ticks, "agent.host", report->host);
+	jfr_setting(jfr, ticks, "agent.executable", report->executable);
+	jfr_thread(jfr, report->pid, DOCTOR_SENDER);
+	jfr_execution_sample(jfr, ticks, report->pid, jfr_stack(jfr, &pc, 1, false),
+			     JFR_STATE_DEFAULT);
+	if (!err)
+		err = jfr_chunk_end(jfr, start_ns + REPORT_MS * 1000000ull, clock_ticks(),
+				    name_frame, NULL, NULL);
+	jfr_writer_close(jfr);
+	return err;
+}
+
+static int report_make(struct report *report, char *host, size_t host_size)
+{
+	uint64_t now_ms = clock_realtime_ns() / 1000000;
+	int fd = memfd_create(DOCTOR_SENDER, MFD_CLOEXEC), err;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	memset(host, 0, host_size);
+	gethostname(host, host_size - 1);
+	*report = (struct report){ .part_count = 1,
+				   .start_ms = now_ms - REPORT_MS,
+				   .end_ms = now_ms,
+				   .interval_ms = REPORT_MS,
+				   .pid = getpid(),
+				   .executable = DOCTOR_SENDER,
+				   .host = host,
+				   .group = DOCTOR_SENDER,
+				   .engine = "builtin",
+				   .engine_version = ASPROF_AGENT_VERSION,
+				   .sampling.interval_ns = 10000000,
+				   .samples_taken = 1,
+				   .final = true,
+				   .unique = name_unique() };
+	err = recording_write(fd, report);
+	if (!err && fstat(fd, &st))
+		err = -errno;
+	if (!err)
+		report->parts[0] = (struct report_part){ .fd = fd, .length = (uint64_t)st.st_size };
+	return err;
+}
+
+/* ---- the child, which delivers it ---- */
+
+/* Change the settings so that the report is found under the doctor's name, and that no report is deleted for it. */
+static int settings_prepare(struct config *config)
+{
+	config->profiling_group = DOCTOR_SENDER;
+	config->local_max_bytes = 0;
+	config->local_max_bytes_set = true;
+	config->local_max_age_ns = OPTION_OFF;
+	if (setenv("OTEL_SERVICE_NAME", DOCTOR_SENDER, 1))
+		return -ENOMEM;
+	return place_capture(config, environ) ? -ENOMEM : origin_capture(environ);
+}
+
+/* Open the reporter and deliver. A reporter may learn from a response, for example the bucket's region, and then needs
+ * another try. */
+static int destination_deliver(const struct destination *destination, struct config *config,
+			       char name[DOCTOR_DESTINATION_MAX])
+{
+	struct reporter *reporter;
+	struct report report;
+	char host[256];
+	int err = settings_prepare(config);
+
+	if (!err)
+		err = report_make(&report, host, sizeof(host));
+	if (!err)
+		err = destination->open(&reporter, config);
+	if (err)
+		return err;
+	snprintf(name, DOCTOR_DESTINATION_MAX, "%s",
+		 reporter->destination ? reporter->destination : reporter->name);
+	if (destination == &local && reporter->destination)
+		*strrchr(name, ' ') = '\0'; /* the directory's inode number */
+	for (int i = 0; i < TRIES; i++) {
+		if (i)
+			sleep(1);
+		err = reporter->deliver(reporter, &report);
+		if (err != -EAGAIN)
+			break;
+	}
+	return err;
+}
+
+/* Deliver, and write the destination and the last line of the log to OUT, one line each. The exit status is the error. */
+__attribute__((noreturn)) static void child_send(const struct destination *destination,
+						 struct config *config, int out)
+{
+	char name[DOCTOR_DESTINATION_MAX], line[1024] = "", answer[sizeof(name) + sizeof(line) + 2];
+	sigset_t set;
+	int err;
+
+	/* Threads of the HTTP client must not handle signals. */
+	sigfillset(&set);
+	sigdelset(&set, SIGINT);
+	sigdelset(&set, SIGTERM);
+	sigdelset(&set, SIGALRM);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(SECONDS_MAX);
+	snprintf(name, sizeof(name), "%s", destination->name);
+	log_capture_start();
+	err = destination_deliver(destination, config, name);
+	while (err && log_capture_next_line(line, sizeof(line)))
+		;
+	text_clean_string(name);
+	text_clean_string(line);
+	snprintf(answer, sizeof(answer), "%s\n%s", name, line);
+	fd_write(out, answer, strlen(answer), -1);
+	_exit(-err & 0xff);
+}
+
+/* ---- the parent ---- */
+
+/* Run the child. ANSWER receives its output. Returns its error. */
+static int child_run(const struct destination *destination, struct config *config, char *answer,
+		     size_t size)
+{
+	size_t length = 0;
+	int ends[2], status = 0;
+	ssize_t n;
+	pid_t child;
+
+	*answer = '\0';
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	fflush(NULL);
+	child = fork();
+	if (!child)
+		child_send(destination, config, ends[1]);
+	close(ends[1]);
+	while (child > 0 && length < size - 1 &&
+	       (n = read(ends[0], answer + length, size - 1 - length)) > 0)
+		length += (size_t)n;
+	answer[length] = '\0';
+	close(ends[0]);
+	if (child < 0)
+		return -EAGAIN;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGALRM ? -ETIMEDOUT : -EINTR;
+	return -WEXITSTATUS(status);
+}
+
+static void add_finding(struct doctor_subject *p, const struct destination *destination,
+			const struct doctor_sent *sent, int err)
+{
+	const char *remedy = "Check the name, the network and, with https, the certificates.";
+
+	if (err == -EACCES || err == -EPERM || err == -EBADMSG || destination == &local)
+		remedy = destination->refused;
+	else if (err == -EAGAIN)
+		remedy = "Wait, or check the server.";
+	doctor_add_finding(p, err == -EAGAIN ? SEVERITY_NOTE : SEVERITY_STOP, NULL, remedy,
+			   "a report is not delivered to %s: %s", sent->destination, sent->problem);
+}
+
+static void destination_send(struct doctor_subject *p, const struct destination *destination)
+{
+	char answer[DOCTOR_DESTINATION_MAX + 1024 + 2], *line;
+	struct doctor_sent *sent = &p->sent[p->sent_count++];
+	int err = child_run(destination, &p->config, answer, sizeof(answer));
+
+	line = strchr(answer, '\n');
+	if (line)
+		*line++ = '\0';
+	snprintf(sent->destination, sizeof(sent->destination), "%s",
+		 *answer ? answer : destination->name);
+	if (err == -ETIMEDOUT && !line)
+		snprintf(sent->problem, sizeof(sent->problem), "no result within %d s",
+			 SECONDS_MAX);
+	else if (err)
+		snprintf(sent->problem, sizeof(sent->problem), "%s",
+			 line && *line ? line : strerror(-err));
+	if (err)
+		add_finding(p, destination, sent, err);
+}
+
+void doctor_send(struct doctor_subject *p)
+{
+	const struct config *config = &p->config;
+
+	p->check = "send";
+	if (!p->is_configured)
+		return;
+	/* As image/reporters.c chooses them. */
+	if (config->local_dir || !config->s3_bucket)
+		destination_send(p, &local);
+	if (config->s3_bucket)
+		destination_send(p, &s3);
+	if (config->pyroscope_url)
+		destination_send(p, &pyroscope);
+	if (config->otlp_endpoint)
+		destination_send(p, &otlp);
+}
