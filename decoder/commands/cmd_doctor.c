@@ -16,6 +16,7 @@ static const struct command_option doctor_switches[] = {
 	{ "--json", NULL, "print JSON", 0, 0 },
 	{ "--send", NULL, "send a small report of \"" DOCTOR_SENDER "\" to each destination", 0,
 	  0 },
+	{ "--try", NULL, "run COMMAND for two seconds, end it, and check its profile", 0, 0 },
 	{ 0 },
 };
 
@@ -154,7 +155,7 @@ int doctor_run_checks(struct doctor_subject *p, enum doctor_extent extent, docto
 struct request {
 	char **words;
 	bool is_command; /* words follow "--" */
-	bool json, sends;
+	bool json, sends, tries;
 };
 
 /* A number is a PID, unless it follows "--". */
@@ -187,6 +188,58 @@ static void print_sent_json(const struct doctor_subject *p)
 	putchar(']');
 }
 
+static void print_trial(const struct doctor_trial *trial)
+{
+	const char *separator = "      frames: ";
+
+	printf("tried %.1f s: %.0f samples of CPU time, %.0f of wall-clock time\n", trial->seconds,
+	       trial->cpu_samples, trial->wall_samples);
+	if (trial->cpu_samples + trial->wall_samples <= 0)
+		return;
+	printf("      %.0f%% of the innermost functions have a name, %.0f%% of the stacks "
+	       "reach the thread's entry\n",
+	       100 * trial->named, 100 * trial->complete);
+	for (unsigned int i = 0; i < DOCTOR_KINDS; i++) {
+		if (!(trial->kinds & 1u << i))
+			continue;
+		printf("%s%s", separator, doctor_kind_names[i]);
+		separator = ", ";
+	}
+	separator = trial->kinds ? "\n      heaviest: " : "      heaviest: ";
+	for (unsigned int i = 0; i < trial->heaviest_count; i++, separator = ", ")
+		printf("%s%s %.0f%%", separator, trial->heaviest[i].name,
+		       100 * trial->heaviest[i].share);
+	putchar('\n');
+}
+
+static void print_trial_json(const struct doctor_trial *trial)
+{
+	const char *separator = "";
+
+	fputs(",\"tried\":", stdout);
+	if (!trial->has_run) {
+		fputs("null", stdout);
+		return;
+	}
+	printf("{\"seconds\":%.3f,\"cpu_samples\":%.0f,\"wall_samples\":%.0f,\"named\":%.3f,"
+	       "\"complete\":%.3f,\"frames\":[",
+	       trial->seconds, trial->cpu_samples, trial->wall_samples, trial->named,
+	       trial->complete);
+	for (unsigned int i = 0; i < DOCTOR_KINDS; i++) {
+		if (!(trial->kinds & 1u << i))
+			continue;
+		printf("%s\"%s\"", separator, doctor_kind_names[i]);
+		separator = ",";
+	}
+	fputs("],\"heaviest\":[", stdout);
+	for (unsigned int i = 0; i < trial->heaviest_count; i++) {
+		printf("%s{\"name\":", i ? "," : "");
+		json_string(stdout, trial->heaviest[i].name);
+		printf(",\"share\":%.3f}", trial->heaviest[i].share);
+	}
+	fputs("]}", stdout);
+}
+
 /* Print what follows the findings. STATUS: COMMAND_FAILED if the checks could not be run. */
 static void print_results(const struct doctor_subject *p, const struct request *r, int status)
 {
@@ -196,10 +249,14 @@ static void print_results(const struct doctor_subject *p, const struct request *
 		fputs("\n]", stdout);
 		if (r->sends)
 			print_sent_json(p);
+		if (r->tries)
+			print_trial_json(&p->trial);
 		printf(",\"profiles\":%s}\n", status ? "null" : has_stop ? "false" : "true");
 		return;
 	}
 	print_sent(p);
+	if (p->trial.has_run)
+		print_trial(&p->trial);
 	if (!status)
 		puts(has_stop ? "no profiles are made, because of each `stop`"
 			      : "found nothing that prevents profiles");
@@ -223,6 +280,8 @@ static int run_request(struct doctor_subject *p, const struct request *r)
 		status = doctor_run_checks(p, DOCTOR_ALL, report);
 		if (!status && r->sends)
 			doctor_send(p);
+		if (!status && r->tries)
+			doctor_try(p, r->words);
 	}
 	print_results(p, r, status);
 	return p->counts[SEVERITY_STOP] ? COMMAND_FAILED : status;
@@ -236,6 +295,8 @@ static int parse_request(struct request *r, char **argv)
 			r->json = true;
 		} else if (!strcmp(*argv, "--send")) {
 			r->sends = true;
+		} else if (!strcmp(*argv, "--try")) {
+			r->tries = true;
 		} else if (!strcmp(*argv, "--")) {
 			r->is_command = true;
 		} else {
@@ -246,6 +307,10 @@ static int parse_request(struct request *r, char **argv)
 	r->words = argv;
 	if (r->is_command && !*argv) {
 		message_print("doctor: no command given");
+		return COMMAND_USAGE;
+	}
+	if (r->tries && (!*argv || request_has_pid(r))) {
+		message_print("doctor: --try needs a COMMAND, which it runs");
 		return COMMAND_USAGE;
 	}
 	if (r->sends && request_has_pid(r)) {

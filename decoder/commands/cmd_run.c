@@ -133,8 +133,7 @@ int run_find_preload(char path[PATH_MAX])
 	return 0;
 }
 
-/* Put the preload first in LD_PRELOAD, unless it is already there. */
-static int set_preload(void)
+int run_set_preload(void)
 {
 	const char *present = getenv("LD_PRELOAD");
 	char path[PATH_MAX], *joined;
@@ -173,7 +172,7 @@ int cmd_run(int argc, char **argv)
 		message_print("run: no command given");
 		return COMMAND_USAGE;
 	}
-	err = set_preload();
+	err = run_set_preload();
 	if (err)
 		return err;
 	run_spool_open(&spool);

@@ -83,4 +83,8 @@ bool command_parse_pid(const char *text, pid_t *pid);
  * Returns 0, or a status after a message. */
 int run_find_preload(char path[PATH_MAX]);
 
+/* Put the preload first in this process's LD_PRELOAD, unless it is already there. Returns 0, or a status after a
+ * message. */
+int run_set_preload(void);
+
 #endif

@@ -33,6 +33,30 @@ struct doctor_sent {
 	char problem[1024]; /* "": delivered */
 };
 
+/* Kinds of frames: "native", "Python". */
+#define DOCTOR_KINDS 8
+extern const char *const doctor_kind_names[DOCTOR_KINDS];
+
+/* Result of --try. Shares are 0 to 1. */
+#define DOCTOR_HEAVIEST 3
+struct doctor_trial {
+	bool has_run;
+	double seconds;
+	bool is_ended; /* by doctor */
+	int status;    /* from waitpid(2) */
+	int signo;     /* SIGINT or the like, which asks doctor to end; 0: none */
+
+	double cpu_samples, wall_samples;
+	double named;       /* share of samples whose innermost frame has a name */
+	double complete;    /* share of samples whose stack reaches the thread's entry */
+	unsigned int kinds; /* of frames, a mask of 1 << index in doctor_kind_names */
+	struct {
+		char name[256];
+		double share; /* of the samples of CPU time; without any, of those of wall-clock time */
+	} heaviest[DOCTOR_HEAVIEST];
+	unsigned int heaviest_count;
+};
+
 /* Subject of the checks: a program to start, a process, or this machine and user only. */
 struct doctor_subject {
 	const char *requested; /* as the user named it; NULL: this machine and user only */
@@ -55,6 +79,7 @@ struct doctor_subject {
 
 	struct doctor_sent sent[REPORTERS_MAX];
 	unsigned int sent_count;
+	struct doctor_trial trial;
 };
 
 /* Set SUBJECT to COMMAND, found as by execvp(3), in this process's environment. NULL: this machine and user only. */
@@ -105,6 +130,9 @@ doctor_check doctor_live;
 /* doctor_send.c: deliver a small report to each destination of the settings of this process's environment, each within
  * ten seconds. Stores the results in the subject. */
 doctor_check doctor_send;
+
+/* doctor_try.c: run ARGV for two seconds and profile it, in a private directory. Stores the result in the subject. */
+void doctor_try(struct doctor_subject *subject, char **argv);
 
 /* HTTP client with the subject's environment. doctor_network_open() returns 0, or not 0 after a finding if the network
  * must not be used. */

@@ -13,7 +13,7 @@ ids() {
 {
 	ids '\{ "[A-Za-z-]+", doctor_[a-z_]+, N' &&                    # the table of checks
 		ids 'SEVERITY_(STOP|NOTE), "[A-Za-z-]+"' &&               # findings with a name of their own
-		ids '(names\[[A-Z_]+\] = \{|\[PRELOADABLE_[A-Z]+\] =) "[A-Za-z-]+"' && # obstacles of a program
+		ids '\[PRELOADABLE_[A-Z]+\] = "[A-Za-z-]+"' && # obstacles of a program
 		ids 'check = "[A-Za-z-]+"' &&                             # checks that are not in the table
 		ids '\."?, "[a-z]+" \}'                                   # refusals of a store
 } >"$work/found" || fail "$(cat "$work/found")"
