@@ -189,7 +189,7 @@ __attribute__((noreturn)) static void child_send(const struct destination *desti
 	snprintf(name, sizeof(name), "%s", destination->name);
 	log_capture_start();
 	err = destination_deliver(destination, config, name);
-	while (err && log_capture_next_line(line, sizeof(line)))
+	while (log_capture_next_line(line, sizeof(line)))
 		;
 	text_clean_string(name);
 	text_clean_string(line);
@@ -231,17 +231,26 @@ static int child_run(const struct destination *destination, struct config *confi
 	return -WEXITSTATUS(status);
 }
 
-static void add_finding(struct doctor_subject *p, const struct destination *destination,
-			const struct doctor_sent *sent, int err)
+static const char *find_remedy(const struct destination *destination, int err)
 {
-	const char *remedy = "Check the name, the network and, with https, the certificates.";
-
+	if (err == -EAGAIN)
+		return "Wait, or check the server.";
 	if (err == -EACCES || err == -EPERM || err == -EBADMSG || destination == &local)
-		remedy = destination->refused;
-	else if (err == -EAGAIN)
-		remedy = "Wait, or check the server.";
-	doctor_add_finding(p, err == -EAGAIN ? SEVERITY_NOTE : SEVERITY_STOP, NULL, remedy,
-			   "a report is not delivered to %s: %s", sent->destination, sent->problem);
+		return destination->refused;
+	return "Check the name, the network and, with https, the certificates.";
+}
+
+/* LINE is from the log, and names the destination; "": there is none. */
+static void add_finding(struct doctor_subject *p, const struct destination *destination,
+			const struct doctor_sent *sent, const char *line, int err)
+{
+	if (!err)
+		doctor_add_finding(p, SEVERITY_NOTE, NULL, destination->refused, "%s", line);
+	else
+		doctor_add_finding(p, err == -EAGAIN ? SEVERITY_NOTE : SEVERITY_STOP, NULL,
+				   find_remedy(destination, err), "%s%s%s%s",
+				   *line ? "" : "no delivery to ", *line ? "" : sent->destination,
+				   *line ? "" : ": ", sent->problem);
 }
 
 static void destination_send(struct doctor_subject *p, const struct destination *destination)
@@ -250,19 +259,18 @@ static void destination_send(struct doctor_subject *p, const struct destination 
 	struct doctor_sent *sent = &p->sent[p->sent_count++];
 	int err = child_run(destination, &p->config, answer, sizeof(answer));
 
-	line = strchr(answer, '\n');
-	if (line)
+	line = strchrnul(answer, '\n');
+	if (*line)
 		*line++ = '\0';
 	snprintf(sent->destination, sizeof(sent->destination), "%s",
 		 *answer ? answer : destination->name);
-	if (err == -ETIMEDOUT && !line)
+	if (err == -ETIMEDOUT && !*line)
 		snprintf(sent->problem, sizeof(sent->problem), "no result within %d s",
 			 SECONDS_MAX);
 	else if (err)
-		snprintf(sent->problem, sizeof(sent->problem), "%s",
-			 line && *line ? line : strerror(-err));
-	if (err)
-		add_finding(p, destination, sent, err);
+		snprintf(sent->problem, sizeof(sent->problem), "%s", *line ? line : strerror(-err));
+	if (err || *line)
+		add_finding(p, destination, sent, line, err);
 }
 
 void doctor_send(struct doctor_subject *p)

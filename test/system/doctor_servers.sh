@@ -16,7 +16,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         first, rest = self.path.lstrip('/').split('/', 1)
         kind = self.headers.get('Content-Type')
         known = {'ingest': 'application/octet-stream', 'v1development/profiles': 'application/x-protobuf'}
-        status = {'good': 200, 'refuses': 401, 'forbids': 403, 'busy': 503, 'strict': 400, 'moved': 302}.get(first, 404)
+        status = {'good': 200, 'partly': 200, 'refuses': 401, 'forbids': 403, 'busy': 503, 'strict': 400, 'moved': 302}.get(first, 404)
         if first == 'tenant':
             status = 200 if self.headers.get('X-Scope-OrgID') == 'a b' else 401
         if known.get(rest.split('?')[0]) != kind:
@@ -26,9 +26,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 try: body = gzip.decompress(body)
                 except OSError: pass
                 file.write(b'\n' + self.path.encode() + b'\n' + body)
+        # ExportProfilesServiceResponse.partial_success: one rejected profile, "no"
+        answer = b'\x0a\x06\x08\x01\x12\x02no' if first == 'partly' else b''
         self.send_response(status)
-        self.send_header('Content-Length', '0')
+        self.send_header('Content-Length', str(len(answer)))
         self.end_headers()
+        self.wfile.write(answer)
     def do_PUT(self):
         status, code = (200, '') if self.path.startswith('/bucket/') else (403, '<Error><Code>AccessDenied</Code></Error>')
         body = self.rfile.read(int(self.headers['Content-Length']))
@@ -119,11 +122,13 @@ name=asprof-agent-doctor
 	grep -aq "^/good/ingest?.*$name" "$work/accepted" || fail "Pyroscope: $(cat -v "$work/accepted")"
 	grep -A99 -a '^/good/v1development/profiles' "$work/accepted" | grep -aq "$name" || fail "OTLP: $(cat -v "$work/accepted")"
 	! grep -aq shop "$work/accepted" || fail "the report has the name of the program: $(cat -v "$work/accepted")"
+	export ASPROF_AGENT_OTLP_ENDPOINT="$url/partly"
+	finds 0 'note  send: no delivery to otlp: taken in part: .*no' --send
 	export ASPROF_AGENT_S3_BUCKET=forbidden ASPROF_AGENT_PYROSCOPE_URL="$url/refuses" ASPROF_AGENT_OTLP_ENDPOINT=http://127.0.0.1:1
-	finds 1 'stop  send: a report is not delivered to s3 .*AccessDenied' --send
+	finds 1 'stop  send: no upload to the bucket forbidden: .*AccessDenied' --send
 	grep -q '^      .*s3:PutObject' "$work/out" || fail "no remedy: $(cat "$work/out")"
-	grep -q '^stop  send: a report is not delivered to pyroscope .* 401' "$work/out" || fail "Pyroscope: $(cat "$work/out")"
-	grep -q '^stop  send: a report is not delivered to otlp http://127.0.0.1:1: ' "$work/out" || fail "OTLP: $(cat "$work/out")"
+	grep -q '^stop  send: no delivery to pyroscope: .* 401' "$work/out" || fail "Pyroscope: $(cat "$work/out")"
+	grep -q '^stop  send: no delivery to otlp: http://127.0.0.1:1: ' "$work/out" || fail "OTLP: $(cat "$work/out")"
 	grep -q '^sent  local ' "$work/out" || fail "not the directory: $(cat "$work/out")"
 	"$agent" doctor --json --send | python3 -c 'import json, sys
 found = json.load(sys.stdin)
