@@ -39,5 +39,5 @@ try -XX:+TieredCompilation
 try -XX:-TieredCompilation
 try -Xint
 
-"$agent" summary "$work/out" | grep -q '^Java .*\[Java\].*async-profiler' || fail "no hint: $("$agent" summary "$work/out")"
+"$agent" summary "$work/out" | grep -q "^Java .*\[Java\].*asprof-agent-java" || fail "no hint: $("$agent" summary "$work/out")"
 "$agent" summary --json "$work/out" | grep -q '"java_unnamed":true' || fail "no hint: $("$agent" summary --json "$work/out")"
