@@ -25,10 +25,10 @@ profile() {
 	rm -rf "$out"
 }
 
-# gone PID: wait until the process has ended.
+# gone PID: wait until all threads of the process have ended.
 gone() {
 	for _ in $(seq 1000); do
-		grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null || return 0
+		grep -q '^State:.[^Z]' "/proc/$1/task"/*/status 2>/dev/null || return 0
 		sleep 0.02
 	done
 	fail "process $1 does not end"
