@@ -39,6 +39,7 @@ static struct {
 	void (*call)(void);
 } delayed_call;
 static sampler_forwarder *without_handler;
+static sampler_free_check *is_free_handler;
 static sampler_installer *installer;
 static sampler_remover *remover;
 
@@ -309,11 +310,20 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 		take_sample((struct thread *)slot, value & CLOCK_KIND_BITS, uc);
 }
 
+static int disposition_of_program(int signo, struct disposition *now)
+{
+	int err = disposition_get(signo, now);
+
+	if (!err && is_free_handler && is_free_handler(signo, now->handler))
+		now->handler = (void *)SIG_DFL;
+	return err;
+}
+
 static bool signal_is_free(int signo)
 {
 	struct disposition now;
 
-	return !disposition_get(signo, &now) && now.handler == (void *)SIG_DFL;
+	return !disposition_of_program(signo, &now) && now.handler == (void *)SIG_DFL;
 }
 
 /* An emulator of another processor uses some signals itself, and has no number for the program's
@@ -360,11 +370,12 @@ int sampler_choose(void)
 }
 
 void sampler_install_by(sampler_installer *install, sampler_remover *remove,
-			sampler_forwarder *forward)
+			sampler_forwarder *forward, sampler_free_check *is_free)
 {
 	installer = install;
 	remover = remove;
 	without_handler = forward;
+	is_free_handler = is_free;
 }
 
 int sampler_install(void)
@@ -376,7 +387,7 @@ int sampler_install(void)
 	signal_share_open();
 	if (sampler_signal())
 		return sampler_signal();
-	err = disposition_get(signo, &previous);
+	err = disposition_of_program(signo, &previous);
 	if (!err)
 		err = installer(signo, on_signal, SA_ONSTACK);
 	if (err)

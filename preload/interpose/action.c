@@ -22,6 +22,8 @@ static bool sampling_signal_keep(int signo, __sighandler_t handler, __sighandler
 	if (handler == SIG_DFL || handler == SIG_IGN) {
 		*old = __atomic_exchange_n(&sample_program_actions[signo], handler,
 					   __ATOMIC_RELAXED);
+		if (handler == SIG_IGN)
+			sample_hold(signo);
 		return true;
 	}
 	*old = __atomic_exchange_n(&sample_program_actions[signo], SIG_DFL, __ATOMIC_RELAXED);

@@ -2,8 +2,10 @@
  * added again where the program reads them. */
 #include "preload/interpose/mask.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 
 #include "core/system.h"
 #include "preload/interpose/fatal.h"
@@ -27,14 +29,15 @@ void mask_set_program_blocked(uint64_t signals)
 	program_blocked = signals;
 }
 
-static uint64_t set_sampling_signals(const sigset_t *set)
+/* Return those of SIGNALS that are in SET. */
+static uint64_t set_signals_of(const sigset_t *set, const uint64_t *signals)
 {
-	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED), word;
+	uint64_t word, those = __atomic_load_n(signals, __ATOMIC_RELAXED);
 
-	if (!signals || !set)
+	if (!those || !set)
 		return 0;
 	memcpy(&word, set, sizeof(word));
-	return word & signals;
+	return word & those;
 }
 
 static void set_flip(sigset_t *set, uint64_t signals)
@@ -46,25 +49,34 @@ static void set_flip(sigset_t *set, uint64_t signals)
 	memcpy(set, &word, sizeof(word));
 }
 
+static void signals_hold(uint64_t signals)
+{
+	for (; signals; signals &= signals - 1)
+		sample_hold(__builtin_ctzll(signals) + 1);
+}
+
 /* Most programs that wait for sampling signals wait for all signals. One that names so few uses them. */
 #define FEW_SIGNALS 8
 
 static void claim_if_few(const sigset_t *set)
 {
-	uint64_t named = set_sampling_signals(set), all;
+	uint64_t named = set_signals_of(set, &sample_signals), all, blocked;
 
 	if (!named)
 		return;
 	memcpy(&all, set, sizeof(all));
 	if (__builtin_popcountll(all) > FEW_SIGNALS)
 		return;
+	blocked = named & program_blocked;
 	for (; named; named &= named - 1)
 		sample_release(__builtin_ctzll(named) + 1);
+	/* The kernel ends the process by a signal with the default action, unless the waiting thread blocks it. */
+	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&blocked, 0, sizeof(blocked));
 }
 
 const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 {
-	uint64_t signals = set_sampling_signals(set);
+	uint64_t signals = set_signals_of(set, &sample_signals);
 
 	if (!signals)
 		return set;
@@ -96,12 +108,14 @@ static uint64_t blocked_after(int how, uint64_t named)
 static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how,
 		       const sigset_t *set, sigset_t *old, const void *caller)
 {
-	uint64_t before = program_blocked, named = set_sampling_signals(set);
+	uint64_t before = program_blocked, named = set_signals_of(set, &sample_ever);
 	sigset_t copy;
 	int result;
 
 	if (is_agent_code(caller)) /* its threads are not sampled */
 		return change(how, set, old);
+	if (how != SIG_UNBLOCK)
+		signals_hold(named & ~before);
 	/* Unblocking is not changed: the mask may be older than the sampling. */
 	result = change(how, how == SIG_UNBLOCK ? set : mask_strip(set, &copy), old);
 	if (result)
@@ -109,7 +123,7 @@ static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how
 	if (set)
 		program_blocked = blocked_after(how, named);
 	if (old)
-		set_flip(old, before & ~set_sampling_signals(old));
+		set_flip(old, before & ~set_signals_of(old, &sample_ever));
 	return 0;
 }
 
@@ -173,25 +187,31 @@ EXPORT int sigsuspend(const sigset_t *set)
 	return RESTART_SAME(REAL(sigsuspend)(set));
 }
 
-EXPORT int sigwait(const sigset_t *set, int *signo)
-{
-	sigset_t copy;
-	int err = REAL(sigwait)(mask_claim_or_strip(set, &copy), signo);
-
-	if (!err)
-		fatal_note_handled(*signo);
-	return err;
-}
-
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
 	sigset_t copy;
 	int signo;
 
-	set = mask_claim_or_strip(set, &copy);
-	signo = RESTART_SAME(REAL(sigwaitinfo)(set, info));
+	claim_if_few(set);
+	/* After a signal that was sent to the program the set may be another one. */
+	signo = RESTART_SAME(REAL(sigwaitinfo)(mask_strip(set, &copy), info));
 	fatal_note_handled(signo);
 	return signo;
+}
+
+/* The C library's own function would wait on for the same set. */
+EXPORT int sigwait(const sigset_t *set, int *signo)
+{
+	int saved = errno, found;
+
+	do
+		found = sigwaitinfo(set, NULL);
+	while (found < 0 && errno == EINTR);
+	if (found < 0)
+		return errno;
+	errno = saved;
+	*signo = found;
+	return 0;
 }
 
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
@@ -201,9 +221,10 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	sigset_t copy;
 	int signo;
 
-	set = mask_claim_or_strip(set, &copy);
-	signo = RESTART(REAL(sigtimedwait)(set, info, timeout),
-			REAL(sigtimedwait)(set, info, wait_left(start, timeout, &left)));
+	claim_if_few(set);
+	signo = RESTART(
+		REAL(sigtimedwait)(mask_strip(set, &copy), info, timeout),
+		REAL(sigtimedwait)(mask_strip(set, &copy), info, wait_left(start, timeout, &left)));
 	fatal_note_handled(signo);
 	return signo;
 }

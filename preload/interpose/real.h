@@ -90,7 +90,6 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sigaltstack)                \
 	X(signalfd)                   \
 	X(sigsuspend)                 \
-	X(sigwait)                    \
 	X(sigwaitinfo)                \
 	X(sigtimedwait)               \
 	X(poll)                       \

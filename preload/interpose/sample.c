@@ -22,7 +22,7 @@
 
 #define SIGNALS 64
 
-uint64_t sample_signals;
+uint64_t sample_signals, sample_ever;
 __sighandler_t sample_program_actions[SIGNALS + 1];
 
 /* A call that is restarted after a sample, but not by an interposer: the thread is about to continue at FROM; TO is
@@ -44,6 +44,9 @@ static __thread unsigned int next_ended;
 
 static sample_handler sample_handlers[SIGNALS + 1];
 static int all_flags[SIGNALS + 1]; /* flags that each was installed with */
+
+static sample_handler forwarder;
+static uint64_t held; /* a bit for each signal of sample_hold() */
 
 static uint64_t watched; /* a bit for each signal of sample_watch() */
 
@@ -255,6 +258,7 @@ static bool signal_is_watched(int signo)
 
 void sample_reserve(int signo)
 {
+	__atomic_fetch_or(&sample_ever, 1ULL << (signo - 1), __ATOMIC_RELAXED);
 	__atomic_fetch_or(&sample_signals, 1ULL << (signo - 1), __ATOMIC_RELAXED);
 }
 
@@ -266,11 +270,14 @@ void sample_release(int signo)
 	__atomic_fetch_and(&sample_signals, ~(1ULL << (signo - 1)), __ATOMIC_RELAXED);
 	if (hooks)
 		hooks->signal_claimed(signo);
+	sample_hold(signo);
 }
 
 bool sample_is_handled(int signo)
 {
-	return __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
+	sample_handler handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
+
+	return handler && handler != forwarder;
 }
 
 void sample_restore(int signo)
@@ -329,6 +336,32 @@ int sample_install(int signo, sample_handler handler, int flags)
 	return sample_install_handler(signo, flags);
 }
 
+void sample_forward_by(sample_handler handler)
+{
+	forwarder = handler;
+}
+
+void sample_hold(int signo)
+{
+	uint64_t bit = 1ULL << (signo - 1);
+	sample_handler none = NULL;
+	struct disposition now;
+
+	if (!forwarder || __atomic_fetch_or(&held, bit, __ATOMIC_RELAXED) & bit ||
+	    disposition_get(signo, &now) || now.handler != (void *)SIG_DFL)
+		return;
+	/* An engine may install its handler now. */
+	if (__atomic_compare_exchange_n(&sample_handlers[signo], &none, forwarder, false,
+					__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		sample_install_handler(signo, 0);
+}
+
+bool sample_is_held(int signo, const void *handler)
+{
+	return handler == (const void *)on_sample &&
+	       __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE) == forwarder;
+}
+
 /* ---- Removal ----
  *
  * A signal whose handler is removed ends the process. No more signals are sent, but one may be pending, in a thread
@@ -378,6 +411,10 @@ int sample_remove(int signo)
 	    !action_replace(signo, &ours, (void *)SIG_IGN))
 		return -EBUSY;
 	wait_for_processors();
+	if (__atomic_load_n(&held, __ATOMIC_RELAXED) >> (signo - 1) & 1) {
+		__atomic_store_n(&sample_handlers[signo], forwarder, __ATOMIC_SEQ_CST);
+		return 0;
+	}
 	wanted.handler = (void *)__atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED);
 	if (!action_replace(signo, &wanted, ours.handler))
 		return -EBUSY;
@@ -427,6 +464,8 @@ void sample_wrap(int signo, struct sigaction *action)
 
 void sample_unwrap(int signo, struct sigaction *action)
 {
-	if (action->sa_sigaction == on_sample)
+	if (sample_is_held(signo, (const void *)action->sa_sigaction))
+		action->sa_handler = SIG_DFL;
+	else if (action->sa_sigaction == on_sample)
 		action->sa_sigaction = sample_handlers[signo];
 }

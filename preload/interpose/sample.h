@@ -45,13 +45,22 @@ int sample_watch(int signo, sample_handler handler);
 /* True when HANDLER, an action of a signal that takes no samples, was installed by sample_watch(). */
 bool sample_is_watched_handler(const void *handler);
 
+/* The program ignores SIGNO, a sampling signal, blocks it or waits for it. The kernel does neither in threads that are
+ * sampled. So while no engine handles SIGNO, the handler of sample_forward_by() does: the default action would end the
+ * process. Async-signal-safe. */
+void sample_hold(int signo);
+void sample_forward_by(sample_handler handler);
+
+/* True when HANDLER, the kernel's action of SIGNO, is there for that reason alone: SIGNO is free. Async-signal-safe. */
+bool sample_is_held(int signo, const void *handler);
+
 /* The functions below are for the interposers and for asyncprof/. */
 
 /* The action that the program last asked for, for each sampling signal: SIG_DFL or SIG_IGN. */
 extern __sighandler_t sample_program_actions[64 + 1];
 
-/* Bit SIGNO - 1 is set for each sampling signal. */
-extern uint64_t sample_signals;
+/* Bit SIGNO - 1 is set for each sampling signal, and for those that ever were. */
+extern uint64_t sample_signals, sample_ever;
 
 static inline bool sample_is_signal(int signo)
 {

@@ -31,10 +31,22 @@ static void signal_postpone(int signo, const siginfo_t *info, ucontext_t *contex
 void sent_signal_forward(int signo, const siginfo_t *info, void *context)
 {
 	/* Also an ignored signal stays pending while it is blocked. */
-	if (mask_program_blocked() >> (signo - 1) & 1)
+	if (mask_program_blocked() >> (signo - 1) & 1) {
 		signal_postpone(signo, info, context);
+		/* (async-profiler cannot be stopped here.) */
+		if (!async_profiler_contains((const void *)sample_handler_of(signo)) &&
+		    sample_is_signal(signo))
+			sample_release(signo);
+	}
 	/* The kernel ignores such signals for the first process of a namespace. */
 	else if (__atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED) == SIG_DFL &&
 		 system_process() != 1 && !async_profiler_defer_signal(info))
 		fatal_end_process(signo);
+}
+
+void sent_signal_on_held(int signo, siginfo_t *info, void *context)
+{
+	if (info->si_code != SI_TIMER &&
+	    (info->si_code != SI_QUEUE || info->si_pid != system_process()))
+		sent_signal_forward(signo, info, context);
 }

@@ -22,6 +22,14 @@ static void *compute_beside(void *unused)
 	return unused;
 }
 
+/* Sends the signal while the main thread waits. */
+static void *send_later(void *signo)
+{
+	compute(100);
+	CHECK(!kill(getpid(), *(int *)signo));
+	return NULL;
+}
+
 static int take(const sigset_t *set, const char *how)
 {
 	const struct timespec limit = { .tv_sec = 20 };
@@ -29,7 +37,7 @@ static int take(const sigset_t *set, const char *how)
 	siginfo_t more;
 	int signo = 0, fd;
 
-	if (!strcmp(how, "sigwait"))
+	if (!strcmp(how, "sigwait") || !strcmp(how, "later") || !strcmp(how, "later, all"))
 		CHECK(!sigwait(set, &signo));
 	else if (!strcmp(how, "sigtimedwait") || !strcmp(how, "all"))
 		signo = sigtimedwait(set, &more, &limit);
@@ -52,8 +60,10 @@ int main(int argc, char **argv)
 	sigemptyset(&set);
 	sigaddset(&set, signo);
 	blocked = set;
-	if (!strcmp(how, "all")) /* as programs do that take their signals in one place */
+	if (strstr(how, "all")) /* as programs do that take their signals in one place */
 		sigfillset(&blocked);
+	if (!strcmp(how, "later, all"))
+		set = blocked;
 	if (!strcmp(how, "ignored"))
 		signal(signo, SIG_IGN);
 	else if (strcmp(how, "default") != 0)
@@ -61,11 +71,17 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "all"))
 		CHECK(!pthread_create(&beside, NULL, compute_beside, NULL));
 	wait_for_agent(30000);
-	compute(50);
-	CHECK(!kill(getpid(), signo));
-	compute(50);
+	if (!strncmp(how, "later", 5)) {
+		CHECK(!pthread_create(&beside, NULL, send_later, &signo));
+	} else {
+		compute(50);
+		CHECK(!kill(getpid(), signo));
+		compute(50);
+	}
 	if (strcmp(how, "ignored") != 0 && strcmp(how, "default") != 0)
 		CHECK(take(&set, how) == signo);
+	if (!strncmp(how, "later", 5))
+		CHECK(!pthread_join(beside, NULL));
 	if (!strcmp(how, "all")) { /* also when the engine has gone */
 		CHECK(!kill(getpid(), signo) && take(&set, how) == signo);
 		CHECK(!pthread_join(beside, NULL));

@@ -180,7 +180,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 
 	(void)c;
 	allocator_find_next();
-	sampler_install_by(install, NULL, NULL);
+	sampler_install_by(install, NULL, NULL, NULL);
 	equipment->engine = builtin_engine(wake);
 	equipment->reporters[0] = &reporter;
 	equipment->reporter_count = 1;

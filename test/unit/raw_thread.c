@@ -200,7 +200,7 @@ START_TEST(all_of_it)
 	cfi_lookup_init();
 	mem_pass_by("a library");
 	ck_assert_int_eq(agent_start(0, begin, ended), 0);
-	sampler_install_by(install, give_back, NULL);
+	sampler_install_by(install, give_back, NULL, NULL);
 	key = user_event_register("an event");
 	clock_monotonic_ns(); /* as the constructor does: see vdso.h */
 	run_raw();
