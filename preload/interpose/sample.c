@@ -347,8 +347,10 @@ void sample_hold(int signo)
 	sample_handler none = NULL;
 	struct disposition now;
 
-	if (!forwarder || __atomic_fetch_or(&held, bit, __ATOMIC_RELAXED) & bit ||
-	    disposition_get(signo, &now) || now.handler != (void *)SIG_DFL)
+	/* (A child of vfork(2) has its own actions, and this memory is its parent's.) */
+	if (!forwarder || !exit_is_armed() ||
+	    __atomic_fetch_or(&held, bit, __ATOMIC_RELAXED) & bit || disposition_get(signo, &now) ||
+	    now.handler != (void *)SIG_DFL)
 		return;
 	/* An engine may install its handler now. */
 	if (__atomic_compare_exchange_n(&sample_handlers[signo], &none, forwarder, false,

@@ -59,7 +59,7 @@ bool sample_is_held(int signo, const void *handler);
 /* The action that the program last asked for, for each sampling signal: SIG_DFL or SIG_IGN. */
 extern __sighandler_t sample_program_actions[64 + 1];
 
-/* Bit SIGNO - 1 is set for each sampling signal, and for those that ever were. */
+/* Bit SIGNO - 1 is set for each sampling signal; in the second word also for earlier ones. */
 extern uint64_t sample_signals, sample_ever;
 
 static inline bool sample_is_signal(int signo)
