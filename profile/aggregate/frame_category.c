@@ -81,8 +81,9 @@ enum frame_category frame_category_of_native(const char *library, const char *na
 
 	if (is_interpreter(file) || !strcmp(name, "[Java]"))
 		return FRAME_INTERPRETER;
-	/* (_start is in the program's file, but from the C library.) */
-	if (!*file || is_shared_library(file) || !strcmp(name, "_start"))
+	/* (_start and Go's runtime are in the program's file. No other compiler has a name "runtime.f".) */
+	if (!*file || is_shared_library(file) || !strcmp(name, "_start") ||
+	    starts_with(name, "runtime.") || starts_with(name, "internal/runtime/"))
 		return FRAME_LIBRARY;
 	return FRAME_OWN;
 }
