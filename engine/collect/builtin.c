@@ -192,7 +192,8 @@ static int builtin_start(const struct engine_start *wanted)
 	if (err) {
 		builtin_close_recording();
 		return failed(-EIO, "builtin: start failed: cannot start sampling: %s",
-			      strerror(-err));
+			      err == -EBUSY ? "the program uses the sampling signal itself"
+					    : strerror(-err));
 	}
 	return 0;
 }
