@@ -119,6 +119,7 @@ static void print_heaviest(const struct found *found)
 	memcpy(argv + count, found->paths, found->profiles * sizeof(*argv));
 	pid = fork();
 	if (!pid) {
+		setenv("PAGER", "", 1); /* three rows need none */
 		if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && freopen("/dev/null", "w", stderr))
 			cmd_top((int)(count + found->profiles), argv);
 		_exit(fflush(stdout));

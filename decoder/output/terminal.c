@@ -58,25 +58,53 @@ static void on_interrupt(int signal)
 	_exit(128 + signal);
 }
 
+static bool is_of_agent(const char *variable)
+{
+	static const char *const prefixes[] = { "LD_PRELOAD=", "ASPROF_AGENT_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(variable, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* A copy of the environment without the preload and the agent's settings, so that the pager is not profiled. It refers
+ * to the strings of the original. NULL without memory. */
+static char **pager_environment(void)
+{
+	size_t count = 0, kept = 0;
+	char **copy;
+
+	while (environ[count])
+		count++;
+	copy = calloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++)
+		if (!is_of_agent(environ[i]))
+			copy[kept++] = environ[i];
+	return copy;
+}
+
 /* Start COMMAND, words with spaces between them, with INPUT as its standard input. Returns 0 or an error number. */
 static int spawn_pager(const char *command, int input)
 {
 	char *words = strdup(command), *argv[PAGER_WORDS + 1] = { 0 }, *rest = words;
+	char **environment = pager_environment();
 	posix_spawn_file_actions_t actions;
-	int err = words ? 0 : ENOMEM;
+	int err = words && environment ? 0 : ENOMEM;
 
 	for (size_t i = 0; words && i < PAGER_WORDS; i++)
 		argv[i] = strtok_r(i ? NULL : words, " ", &rest);
-	if (!argv[0])
+	if (!err && !argv[0])
 		err = ENOENT;
 	if (!err)
 		err = posix_spawn_file_actions_init(&actions);
 	if (!err) {
 		err = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
 		if (!err)
-			err = posix_spawnp(&pager, argv[0], &actions, NULL, argv, environ);
+			err = posix_spawnp(&pager, argv[0], &actions, NULL, argv, environment);
 		posix_spawn_file_actions_destroy(&actions);
 	}
+	free(environment);
 	free(words);
 	return err;
 }

@@ -67,7 +67,19 @@ timeout 30 script -qec "PAGER='$work/pager $work/paged' $agent top --lock $profi
 grep -q 'no samples of locks' "$work/paged" || fail "messages are not in the pager: $(cat "$work/paged" "$work/out")"
 on_terminal "PAGER=$work/no/such $agent top $profile"
 grep -q burn_hot "$work/out" || fail 'nothing is shown without the pager'
-rm "$work/paged"
+# The preload and the settings of the agent are not for the pager. The table of `run` needs none.
+cat >"$work/lists" <<END
+#!/bin/sh
+cat >"$work/paged"
+env >"$work/environment"
+END
+chmod +x "$work/lists"
+on_terminal "PAGER=$work/lists LD_PRELOAD=$preload ASPROF_AGENT_ENABLED=off KEPT=1 $agent top $profile"
+grep -qx KEPT=1 "$work/environment" && ! grep -q '^LD_PRELOAD=\|^ASPROF_AGENT_' "$work/environment" ||
+	fail "the environment of the pager: $(cat "$work/environment")"
+rm "$work/environment" "$work/paged"
+on_terminal "PAGER=$work/lists ASPROF_AGENT_START_DELAY=0 $agent run -o $work/run -- sleep 0.3"
+grep -q "continue with" "$work/out" && [ ! -e "$work/environment" ] || fail "run: $(cat "$work/out")"
 PAGER="$work/pager $work/paged" "$agent" top "$profile" | grep -q burn_hot && [ ! -e "$work/paged" ] || fail 'a pager in a pipe'
 
 "$agent" tpo >"$work/out" 2>&1
