@@ -84,6 +84,7 @@ int run_command_wait(struct run_command *command, char **argv)
 	close(ends[0]);
 	while (command->pid > 0 && waitpid(command->pid, &command->status, 0) < 0 && errno == EINTR)
 		;
+	signal(SIGPIPE, SIG_IGN); /* a message without a reader must not end `run` */
 	command->lived_ns = clock_monotonic_ns() - started_ns;
 	return -err;
 }

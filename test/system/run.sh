@@ -75,6 +75,17 @@ read -r _ <"$dir/ready"
 kill -USR1 $pid
 wait $pid
 expect "a signal passed on" 9 $?
+# It keeps the command's status if the reader of its messages has ended. The command has the default action of SIGPIPE.
+{
+	"$run" run -- sh -c "read -r _ <'$dir/ready'; exit 3" 2>&1
+	echo $? >"$dir/status"
+} | {
+	exec <&-
+	echo >"$dir/ready"
+}
+expect "status without a reader" 3 "$(cat "$dir/status")"
+("$run" run -- sh -c 'kill -PIPE $$') 2>/dev/null
+expect "SIGPIPE" 141 $?
 "$run" run -- true >"$dir/out.txt" 2>"$dir/err"
 [ ! -s "$dir/out.txt" ] || fail "it prints something by itself"
 expect "one line at the end" 1 "$(wc -l <"$dir/err")"
