@@ -151,7 +151,8 @@ static void findings_add(struct doctor_subject *subject, enum severity severity,
 
 /* Find the reason for missing profiles of the command itself. What `run` observed takes precedence over the doctor's
  * finding. The reason is "" if none is known. */
-static void find_reason(struct findings *f, const struct run_command *command)
+static void find_reason(struct findings *f, const struct run_command *command,
+			const struct run_spool *spool)
 {
 	const struct config *config = &f->subject.config;
 	char why[PRELOADABLE_REASON_MAX] = "", delay[TEXT_NUMBER];
@@ -163,7 +164,7 @@ static void find_reason(struct findings *f, const struct run_command *command)
 		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "PROCESS excludes it");
 	else if (*why)
 		snprintf(f->reason, sizeof(f->reason), "%s", why);
-	else if (!*f->reason && command->lived_ns < config->start_delay_ns)
+	else if (!*f->reason && !spool->running && command->lived_ns < config->start_delay_ns)
 		snprintf(f->reason, sizeof(f->reason),
 			 "it ended within " OPTION_PREFIX "START_DELAY, %s",
 			 text_duration(delay, (double)config->start_delay_ns));
@@ -214,7 +215,7 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	if (found.own)
 		*f.reason = '\0';
 	else
-		find_reason(&f, command);
+		find_reason(&f, command, spool);
 	if (spool->recovered)
 		snprintf(notes, sizeof(notes), "; %u recovered, without the last second",
 			 spool->recovered);
@@ -231,6 +232,8 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	else if (config->s3_bucket && !config->local_dir)
 		message_print("run: profiles are sent to s3://%s/%s%s", config->s3_bucket,
 			      config->s3_prefix ? config->s3_prefix : "", notes);
+	else if (spool->running)
+		; /* report_spool() prints it */
 	else if (config->spool_dir)
 		message_print(
 			"run: no profile was made yet; `asprof-agent recover -o DIR %s` makes "

@@ -140,6 +140,67 @@ static void recover_all_ended(const struct run_spool *spool, int parent, int out
 			      found.recovered, found.recovered == 1 ? "" : "s", spool->out);
 }
 
+/* ---- Processes of the command ---- */
+
+/* True if the environment of process PID, as it was at its start, has the line WANTED. */
+static bool environment_has(int proc, const char *pid, const char *wanted)
+{
+	char path[NAME_MAX + sizeof("/environ")], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/environ", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	while (file && !found && getdelim(&line, &room, '\0', file) > 0)
+		found = !strcmp(line, wanted);
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	free(line);
+	return found;
+}
+
+static unsigned count_processes_once(const char *wanted)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	unsigned count = 0;
+
+	while (proc && (entry = readdir(proc)))
+		if (*entry->d_name >= '1' && *entry->d_name <= '9')
+			count += environment_has(dirfd(proc), entry->d_name, wanted);
+	if (proc)
+		closedir(proc);
+	return count;
+}
+
+/* Count the processes that were started with SPOOL. Those within START_DELAY have no file in it yet. A process may fork
+ * and end after the directory listing was read: the second one contains its child. */
+static unsigned count_processes(const struct run_spool *spool)
+{
+	char wanted[PATH_MAX + 64];
+	unsigned count;
+
+	snprintf(wanted, sizeof(wanted), OPTION_PREFIX "SPOOL_DIR=%s", spool->path);
+	count = count_processes_once(wanted);
+	return count ? count : count_processes_once(wanted);
+}
+
+/* Recover SPOOL into OUT. Returns false while another process recovers it or processes still use it. */
+static bool recover_own(struct run_spool *spool, int dir, int out)
+{
+	bool done = recover_into(spool, dir, out);
+	unsigned processes = count_processes(spool);
+
+	if (spool->running < processes)
+		spool->running = processes;
+	return done && !spool->running;
+}
+
 /* ---- The spool of this run ---- */
 
 /* Make the spool in the directory PARENT, whose path is PATH. Returns true, or false if that is impossible. */
@@ -205,7 +266,6 @@ void run_spool_close(struct run_spool *spool)
 	const struct timespec pause = { .tv_nsec = END_WAIT_NS };
 	char parent_path[PATH_MAX];
 	int dir, parent, out;
-	bool done;
 
 	if (!*spool->path)
 		return;
@@ -215,14 +275,10 @@ void run_spool_close(struct run_spool *spool)
 	parent = open(parent_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = open(spool->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	out = open(spool->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (out >= 0 && dir >= 0) {
-		done = recover_into(spool, dir, out);
-		for (int i = 0; i < END_WAITS && (!done || spool->running); i++) {
+	if (out >= 0 && dir >= 0)
+		for (int i = 0; !recover_own(spool, dir, out) && i < END_WAITS; i++)
 			nanosleep(&pause, NULL);
-			done = recover_into(spool, dir, out);
-		}
-	}
-	if (parent >= 0 && dir >= 0)
+	if (parent >= 0 && dir >= 0 && !spool->running)
 		remove_empty(parent, text_base_name(spool->path), dir);
 	for (size_t i = 0; i < 4; i++) {
 		int fd = (const int[]){ parent, dir, out, spool->lock }[i];

@@ -13,7 +13,7 @@ struct run_spool {
 	char path[PATH_MAX]; /* "": none */
 	int lock;
 	unsigned recovered; /* profiles made of what killed processes left */
-	unsigned running;   /* processes that use the spool */
+	unsigned running;   /* processes that use the spool, or will after START_DELAY */
 	unsigned waiting;   /* reports that only a remote destination lacks */
 };
 

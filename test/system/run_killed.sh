@@ -100,6 +100,39 @@ gone "$child"
 [ "$(find "$out" -name "burns_${child}_*.jfr" | wc -l)" -eq 1 ] || fail "the child's: $(ls -AR "$out") $(cat "$work/text")"
 rm -rf "$out"
 
+# A daemon that has not begun its recording: `run` knows it by its environment. It reports later.
+cat >"$work/daemon.c" <<'END'
+#include <stdio.h>
+#include <unistd.h>
+int main(int n, char **v)
+{
+	char byte;
+	FILE *file;
+
+	if (fork())
+		_exit(0);
+	setsid();
+	if (fork())
+		_exit(0);
+	file = fopen(v[1], "w");
+	fprintf(file, "%d\n", getpid());
+	fclose(file);
+	file = fopen(v[2], "r"); /* a FIFO: wait for the test */
+	return n < 0 || fread(&byte, 1, 1, file) > 1;
+}
+END
+${CC:-cc} -o "$work/daemon" "$work/daemon.c" || exit 1
+mkfifo "$work/go"
+ASPROF_AGENT_START_DELAY=1h "$agent" run -o "$out" -- "$work/daemon" "$work/pid" "$work/go" 2>"$work/err" ||
+	fail "a daemon: status $?"
+echo >"$work/go"
+[ "$(grep -c '^asprof-agent: run: ' "$work/err")" -eq 1 ] &&
+	grep -q 'run: 1 process of the command still runs; if killed' "$work/err" || fail "a daemon: $(cat "$work/err")"
+gone "$(cat "$work/pid")"
+"$agent" run -o "$out" -- true 2>"$work/err"
+[ -z "$(find "$out" -name '.asprof*')" ] || fail "a daemon leaves: $(ls -AR "$out")"
+rm -rf "$out"
+
 # The user's own spool is respected, and an outer run's is not taken for that.
 spool=$(ASPROF_AGENT_SPOOL_DIR=$work/own "$agent" run -o "$out" -- printenv ASPROF_AGENT_SPOOL_DIR 2>"$work/err")
 [ "$spool" = "$work/own" ] || fail "its own spool: $spool"
