@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 #include "decoder/input/source_open.h"
 #include "decoder/output/message.h"
 #include "profile/basics/array.h"
+#include "profile/basics/text.h"
 #include "profile/jfr/jfr_read.h"
+#include "upload/files/place.h"
 
 #define DIRECTORY_DEPTH 16
 
@@ -100,6 +103,45 @@ static int recordings_add_bucket(struct recordings *r, const char *file)
 	return err == -ENOMEM ? err : 0;
 }
 
+/* True if DIRECTORY/NAME, a spool of `run`, has a recording that is not a profile yet. */
+static bool spool_has_recordings(const char *directory, const char *name)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
+		return false;
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = text_has_suffix(entry->d_name, ".running.chunks") ||
+			text_has_suffix(entry->d_name, ".jfr");
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Print that DIRECTORY has no recording, and how to make one of what a killed program left. */
+static void print_no_recording(const char *directory)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	bool left = false;
+
+	while (dir && !left && (entry = readdir(dir)))
+		left = place_is_of_run(entry->d_name) &&
+		       spool_has_recordings(directory, entry->d_name);
+	if (dir)
+		closedir(dir);
+	if (left)
+		message_print("%s: no recording in this directory yet; if the program was killed, "
+			      "`asprof-agent recover -o %s %s` makes one",
+			      directory, directory, directory);
+	else
+		message_print("%s: no recording in this directory", directory);
+}
+
 /* Add the recordings of one argument of the command line. */
 static int recordings_add_argument(struct recordings *r, const char *path)
 {
@@ -118,7 +160,7 @@ static int recordings_add_argument(struct recordings *r, const char *path)
 		return recordings_add_path(r, path);
 	err = recordings_add_directory(r, path, 0);
 	if (!err && r->count == before && !r->failed) {
-		message_print("%s: no recording in this directory", path);
+		print_no_recording(path);
 		r->failed = true;
 	}
 	return err;

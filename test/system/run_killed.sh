@@ -76,6 +76,9 @@ begun burns
 kill -KILL $run "$pid"
 wait $run 2>/dev/null
 gone "$pid"
+"$agent" top "$out" >"$work/text" 2>&1
+grep -q "no recording in this directory yet; .*asprof-agent recover -o $out $out" "$work/text" ||
+	fail "top after SIGKILL of run: $(cat "$work/text")"
 "$agent" run -o "$out" -- "$agent" --version >"$work/text" 2>"$work/err"
 grep -q "^asprof-agent: run: recovered 1 profile of earlier programs in $out\$" "$work/err" ||
 	fail "the next run: $(cat "$work/err")"
