@@ -52,10 +52,16 @@ static void child_execute(char **argv, const sigset_t *mask, int out)
 	_exit(1);
 }
 
+static uint64_t time_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
 int run_command_wait(struct run_command *command, char **argv)
 {
 	sigset_t all, mask;
 	int ends[2], err = 0;
+	struct rusage usage = { 0 };
 	uint64_t started_ns;
 	struct timespec now;
 
@@ -82,10 +88,12 @@ int run_command_wait(struct run_command *command, char **argv)
 	if (!err && read(ends[0], &err, sizeof(err)) != sizeof(err))
 		err = 0; /* no error: it runs */
 	close(ends[0]);
-	while (command->pid > 0 && waitpid(command->pid, &command->status, 0) < 0 && errno == EINTR)
+	while (command->pid > 0 && wait4(command->pid, &command->status, 0, &usage) < 0 &&
+	       errno == EINTR)
 		;
 	signal(SIGPIPE, SIG_IGN); /* a message without a reader must not end `run` */
 	command->lived_ns = clock_monotonic_ns() - started_ns;
+	command->cpu_ns = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
 	return -err;
 }
 

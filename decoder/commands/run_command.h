@@ -12,6 +12,7 @@ struct run_command {
 	int status;         /* from waitpid(2) */
 	int64_t started_ns; /* since 1970, by the clock of file timestamps */
 	uint64_t lived_ns;
+	uint64_t cpu_ns; /* of the process and of its children that it waited for */
 };
 
 /* Start ARGV, wait until it ends, and forward signals meanwhile. Returns 0, or -errno of execvp(3). */

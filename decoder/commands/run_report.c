@@ -170,18 +170,42 @@ static void find_reason(struct findings *f, const struct run_command *command,
 			 text_duration(delay, (double)config->start_delay_ns));
 }
 
-/* Print commands for the profiles of this run. */
-static void print_continuation(const struct found *found, const struct run_command *command)
+/* True if the program mostly waited: it used less than a quarter of one processor, and was sampled by wall clock. */
+static bool waited_mostly(const struct run_command *command, const struct config *config)
 {
+	return config->wall_interval_ns != OPTION_OFF &&
+	       command->lived_ns > 2 * config->wall_interval_ns &&
+	       command->cpu_ns < command->lived_ns / 4;
+}
+
+/* Print the two commands that say most about the profiles of this run. */
+static void print_continuation(const struct found *found, const struct run_command *command,
+			       const struct config *config)
+{
+	const bool waited = waited_mostly(command, config);
+	const struct {
+		bool fits;
+		const char *text;
+	} all[] = {
+		{ waited, "top --wall " },
+		{ config->native_mem_bytes != OPTION_OFF, "leaks " },
+		{ config->lock_ns != OPTION_OFF, "top --lock " },
+		{ !waited, "top " },
+		{ waited, "flamegraph --wall -o flame.html " },
+		{ true, "flamegraph -o flame.html " },
+	};
+	const char *texts[2];
 	char from[32] = "";
 	time_t started = command->started_ns / 1000000000;
 	struct tm utc;
 
+	for (size_t i = 0, n = 0; n < 2; i++)
+		if (all[i].fits)
+			texts[n++] = all[i].text;
 	if (found->has_older)
 		strftime(from, sizeof(from), "--from %H:%M:%S ", gmtime_r(&started, &utc));
-	message_print("run: continue with `asprof-agent top %s%s` or `asprof-agent flamegraph %s-o "
-		      "flame.html %s`",
-		      from, found->directory, from, found->directory);
+	message_print("run: continue with `asprof-agent %s%s%s` or `asprof-agent %s%s%s`", texts[0],
+		      from, found->directory, texts[1], from, found->directory);
 }
 
 static void report_spool(const struct run_spool *spool)
@@ -246,7 +270,7 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	report_spool(spool);
 	if (found.profiles) {
 		print_heaviest(&found);
-		print_continuation(&found, command);
+		print_continuation(&found, command, config);
 	}
 	found_free(&found);
 out:

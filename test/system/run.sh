@@ -113,12 +113,16 @@ compile waits
 says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
 # Then the heaviest functions, and how to go on.
 grep -q ' usleep \| clock_nanosleep ' "$dir/err" || fail "no heaviest functions: $(cat "$dir/err")"
-grep -qx "asprof-agent: run: continue with .asprof-agent top $dir/profiles. or .asprof-agent flamegraph -o flame.html $dir/profiles." \
-	"$dir/err" || fail "nothing to continue with: $(cat "$dir/err")"
+# continues FIRST SECOND: these two commands are suggested.
+continues() {
+	grep -qxF "asprof-agent: run: continue with \`asprof-agent $1\` or \`asprof-agent $2\`" "$dir/err" ||
+		fail "wanted '$1' and '$2', got: $(cat "$dir/err")"
+}
+continues "top --wall $dir/profiles" "flamegraph --wall -o flame.html $dir/profiles"
 # A later run in the same directory leads to its own profiles.
 sleep 1
 says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
-from=$(sed -n 's/.*asprof-agent top --from \([0-9:]*\) .*/\1/p' "$dir/err")
+from=$(sed -n 's/.*asprof-agent top --wall --from \([0-9:]*\) .*/\1/p' "$dir/err")
 [ -n "$from" ] || fail "no time to begin from: $(cat "$dir/err")"
 "$build/asprof-agent" summary --from "$from" "$dir/profiles" >/dev/null || fail "nothing from $from"
 # They are those of all processes: of a pipeline the shell only waits.
@@ -126,8 +130,11 @@ echo '#include <time.h>
 __attribute__((noinline)) static void burn(void) { while (clock() < CLOCKS_PER_SEC / 4) ; }
 int main(void) { burn(); return 0; }' >"$dir/burns.c"
 ${CC:-cc} -g -o "$dir/burns" "$dir/burns.c" || exit 1
-says "[123] profiles* in $dir/pipeline\(; [^;]*\)*\$" 0 --cpu 1ms -o "$dir/pipeline" -- sh -c "$dir/burns | cat; :"
+says "[123] profiles* in $dir/pipeline\(; [^;]*\)*\$" 0 --cpu 1ms --wall off -o "$dir/pipeline" -- sh -c "$dir/burns | cat; :"
 grep -q ' burn ' "$dir/err" || fail "no heaviest function of a pipeline: $(cat "$dir/err")"
+continues "top $dir/pipeline" "flamegraph -o flame.html $dir/pipeline"
+says "[123] profiles* in $dir/all\(; [^;]*\)*\$" 0 --mem 64k --lock 10ms --wall off -o "$dir/all" -- "$dir/waits"
+continues "leaks $dir/all" "top --lock $dir/all"
 says "[12] profiles* in $dir/profiles2\(; [^;]*\)*\$" 7 --wall 10ms -o "$dir/profiles2" -- sh -c "$dir/waits; exit 7"
 ASPROF_AGENT_START_DELAY=1h says 'no profile of sleep: it ended within ASPROF_AGENT_START_DELAY, 60.0 min$' 0 \
 	-o "$dir/none" -- sleep 0
