@@ -136,6 +136,12 @@ struct findings {
 	char notes[256];
 };
 
+/* A note after a run is useful only if it explains a profile that differs from what the user expects. */
+static bool note_is_useful(const char *name)
+{
+	return !strcmp(name, "java") || !strcmp(name, "go") || !strcmp(name, "malloc");
+}
+
 static void findings_add(struct doctor_subject *subject, enum severity severity, const char *name,
 			 const char *line, const char *remedy)
 {
@@ -143,9 +149,9 @@ static void findings_add(struct doctor_subject *subject, enum severity severity,
 	size_t n = strlen(f->notes);
 
 	(void)remedy;
-	if (severity == SEVERITY_NOTE)
+	if (severity == SEVERITY_NOTE && note_is_useful(name))
 		snprintf(f->notes + n, sizeof(f->notes) - n, "%s%s", n ? ", " : "", name);
-	else if (!*f->reason)
+	else if (severity != SEVERITY_NOTE && !*f->reason)
 		snprintf(f->reason, sizeof(f->reason), "%s", line);
 }
 
