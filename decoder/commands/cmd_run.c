@@ -17,7 +17,8 @@
 #include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"
 
-#define PRELOAD "libasprof_preload.so"
+#define PRELOAD              "libasprof_preload.so"
+#define DEFAULT_CPU_INTERVAL "10ms"
 
 /* Exit statuses of env(1). */
 enum { RUN_FAILED = 125, RUN_CANNOT_EXECUTE = 126, RUN_NOT_FOUND = 127 };
@@ -33,7 +34,9 @@ static const struct {
 
 static const struct command_option own_options[] = {
 	{ .name = "-o", .argument = "DIR", .help = "directory for profiles; made if missing" },
-	{ .name = "--cpu", .argument = "10ms", .help = "CPU time between samples, or off (100ms)" },
+	{ .name = "--cpu",
+	  .argument = "10ms",
+	  .help = "CPU time between samples, or off (" DEFAULT_CPU_INTERVAL ")" },
 	{ .name = "--wall",
 	  .argument = "100ms",
 	  .help = "wall-clock time between samples, or off (1s)" },
@@ -173,6 +176,9 @@ int cmd_run(int argc, char **argv)
 		return COMMAND_USAGE;
 	}
 	err = run_set_preload();
+	/* The agent's default is for programs that run for hours. */
+	if (!err && setenv(OPTION_PREFIX "CPU_INTERVAL", DEFAULT_CPU_INTERVAL, 0))
+		err = RUN_FAILED;
 	if (err)
 		return err;
 	run_spool_open(&spool);

@@ -55,6 +55,7 @@ expect "switches" "10ms 100ms 512k 5ms builtin" "$("$run" run --cpu 10ms --wall=
 expect "-o, made absolute" "$dir/out" \
 	"$(cd "$dir" && "$run" run -o out -- printenv ASPROF_AGENT_LOCAL_DIR)"
 [ -d "$dir/out" ] || fail "-o made no directory"
+expect "the default interval of CPU time" 10ms "$("$run" run -- printenv ASPROF_AGENT_CPU_INTERVAL)"
 expect "the user's own setting" 7ms \
 	"$(ASPROF_AGENT_CPU_INTERVAL=7ms "$run" run -- printenv ASPROF_AGENT_CPU_INTERVAL)"
 expect "the command's own switches" "-o --cpu" "$("$run" run -- echo -o --cpu)"
