@@ -262,13 +262,14 @@ static void destination_send(struct doctor_subject *p, const struct destination 
 	line = strchrnul(answer, '\n');
 	if (*line)
 		*line++ = '\0';
-	snprintf(sent->destination, sizeof(sent->destination), "%s",
-		 *answer ? answer : destination->name);
+	snprintf(sent->destination, sizeof(sent->destination), "%.*s",
+		 (int)sizeof(sent->destination) - 1, *answer ? answer : destination->name);
 	if (err == -ETIMEDOUT && !*line)
 		snprintf(sent->problem, sizeof(sent->problem), "no result within %d s",
 			 SECONDS_MAX);
 	else if (err)
-		snprintf(sent->problem, sizeof(sent->problem), "%s", *line ? line : strerror(-err));
+		snprintf(sent->problem, sizeof(sent->problem), "%.*s",
+			 (int)sizeof(sent->problem) - 1, *line ? line : strerror(-err));
 	if (err || *line)
 		add_finding(p, destination, sent, line, err);
 }
