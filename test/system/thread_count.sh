@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that reads how many threads it has by fopen(3) is told of its own alone, so that CPython, from 3.12 on,
-# does not warn of threads when it forks.
+# A program that reads its number of threads by fopen(3) sees only its own, so CPython, from 3.12 on, does not warn about
+# threads when it forks.
 #
 #   PYTHON=/usr/bin/python3  also by this one
 . "$(dirname "$0")/agent.inc"
