@@ -3,9 +3,9 @@
 #include "decoder/commands/commands.h"
 #include "decoder/live/live_request.h"
 #include "decoder/output/message.h"
+#include "decoder/output/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,14 +107,12 @@ static int capture_run_reader(const struct capture *t, int (*reader)(int argc, c
 
 static int recording_write_output(const struct buf *recording, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	int err = fd < 0 ? -errno : fd_write(fd, recording->data, recording->length, -1);
+	struct output output;
 
-	if (fd >= 0 && close(fd) && !err)
-		err = -errno;
-	if (err)
-		message_print("%s: %s", path, strerror(-err));
-	return err ? COMMAND_FAILED : COMMAND_OK;
+	if (output_open(&output, path))
+		return COMMAND_FAILED;
+	fwrite(recording->data, 1, recording->length, output.file);
+	return output_close(&output) ? COMMAND_FAILED : COMMAND_OK;
 }
 
 static int capture_read(const struct capture *t)
