@@ -22,8 +22,6 @@
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/crash.h"
 #include "preload/interpose/fatal.h"
-#include "preload/interpose/hooks.h"
-#include "preload/interpose/mask.h"
 #include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"

@@ -492,8 +492,8 @@ static int set_hooks(void)
 	/* Early: a thread that blocks the signal before cannot be sampled. */
 	if (config.engine != ENGINE_ASYNC_PROFILER || config.fork)
 		sample_reserve(sampler_choose());
-	sampler_install_by(sample_install, sample_remove, sent_signal_forward, sample_is_held);
-	sample_forward_by(sent_signal_on_held);
+	sampler_install_by(sample_install, sample_remove, sent_signal_handle, sample_is_held);
+	sample_forward_by(sent_signal_handle);
 	return 0;
 }
 

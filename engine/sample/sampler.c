@@ -38,7 +38,7 @@ static struct {
 	int timer;
 	void (*call)(void);
 } delayed_call;
-static sampler_forwarder *without_handler;
+static sampler_handler *without_handler;
 static sampler_free_check *is_free_handler;
 static sampler_installer *installer;
 static sampler_remover *remover;
@@ -215,9 +215,7 @@ static void sampler_forward(int signo, siginfo_t *info, void *uc)
 	/* A handler without SA_SIGINFO reads only the first argument. */
 	if (previous.handler != (void *)SIG_DFL && previous.handler != (void *)SIG_IGN)
 		((sampler_handler *)previous.handler)(signo, info, uc);
-	/* (A timer, or a thread of this process, may have sent a late sample.) */
-	else if (info->si_code != SI_TIMER &&
-		 (info->si_code != SI_QUEUE || info->si_pid != system_process()))
+	else
 		without_handler(signo, info, uc);
 }
 
@@ -370,7 +368,7 @@ int sampler_choose(void)
 }
 
 void sampler_install_by(sampler_installer *install, sampler_remover *remove,
-			sampler_forwarder *forward, sampler_free_check *is_free)
+			sampler_handler *forward, sampler_free_check *is_free)
 {
 	installer = install;
 	remover = remove;

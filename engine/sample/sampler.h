@@ -17,15 +17,13 @@ typedef int sampler_installer(int signo, sampler_handler *handler, int flags);
  * of it in all threads. Returns 0 or -errno, also if the program has taken it meanwhile. */
 typedef int sampler_remover(int signo);
 
-/* Handles a signal that is not the sampler's, if the program had no handler. */
-typedef void sampler_forwarder(int signo, const siginfo_t *info, void *context);
-
 /* True if HANDLER, the kernel's action of SIGNO, does not keep SIGNO from being used. */
 typedef bool sampler_free_check(int signo, const void *handler);
 
-/* Set these functions; before sampler_install(). */
+/* Set these functions. FORWARD receives signals that are not the sampler's, and late samples, if the
+ * program had no handler. Before sampler_install(). */
 void sampler_install_by(sampler_installer *install, sampler_remover *remove,
-			sampler_forwarder *forward, sampler_free_check *is_free);
+			sampler_handler *forward, sampler_free_check *is_free);
 
 /* The signal that sampler_install() would choose now: a real-time signal, counted from the top,
  * because programs count from the bottom. */

@@ -85,13 +85,6 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 	return copy;
 }
 
-/* Return SET without the sampling signals. */
-static const sigset_t *mask_claim_or_strip(const sigset_t *set, sigset_t *copy)
-{
-	claim_if_few(set);
-	return mask_strip(set, copy);
-}
-
 /* Return the sampling signals that the program has blocked, after a change HOW with the sampling signals in NAMED. */
 static uint64_t blocked_after(int how, uint64_t named)
 {
@@ -156,7 +149,10 @@ static bool fd_is_small(int fd)
 EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 {
 	sigset_t copy;
-	int result = REAL(signalfd)(fd, mask_claim_or_strip(set, &copy), flags);
+	int result;
+
+	claim_if_few(set);
+	result = REAL(signalfd)(fd, mask_strip(set, &copy), flags);
 
 	if (fd_is_small(result) && system_process() == 1) {
 		__atomic_fetch_or(&descriptors[result / 64], UINT64_C(1) << result % 64,

@@ -44,7 +44,7 @@ void sent_signal_forward(int signo, const siginfo_t *info, void *context)
 		fatal_end_process(signo);
 }
 
-void sent_signal_on_held(int signo, siginfo_t *info, void *context)
+void sent_signal_handle(int signo, siginfo_t *info, void *context)
 {
 	if (info->si_code != SI_TIMER &&
 	    (info->si_code != SI_QUEUE || info->si_pid != system_process()))

@@ -8,7 +8,7 @@
  * by default it ends the process. In a sampling signal's handler, whose context is CONTEXT. */
 void sent_signal_forward(int signo, const siginfo_t *info, void *context);
 
-/* The handler of sample_forward_by(). It ignores late samples. */
-void sent_signal_on_held(int signo, siginfo_t *info, void *context);
+/* The same as a handler that also gets late samples, which it ignores: from a timer, or a thread of this process. */
+void sent_signal_handle(int signo, siginfo_t *info, void *context);
 
 #endif

@@ -172,6 +172,13 @@ static void close_reporter(struct reporter *reporter)
 	(void)reporter;
 }
 
+static void ignore_late(int signo, siginfo_t *info, void *context)
+{
+	(void)signo;
+	(void)info;
+	(void)context;
+}
+
 static int prepare(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	static struct reporter reporter = { .name = "test",
@@ -180,7 +187,7 @@ static int prepare(struct agent_equipment *equipment, const struct config *c, st
 
 	(void)c;
 	allocator_find_next();
-	sampler_install_by(install, NULL, NULL, NULL);
+	sampler_install_by(install, NULL, ignore_late, NULL);
 	equipment->engine = builtin_engine(wake);
 	equipment->reporters[0] = &reporter;
 	equipment->reporter_count = 1;
