@@ -62,7 +62,8 @@ static void warn_of_allocator(void)
 			 library);
 }
 
-/* For native memory beside async-profiler. (The builtin engine samples memory itself.) */
+/* Choose the engine for native memory if async-profiler is the other engine. (The builtin engine samples memory
+ * itself.) */
 static void choose_mem_engine(struct agent_equipment *equipment, const struct config *c,
 			      struct wake *wake)
 {
@@ -71,13 +72,13 @@ static void choose_mem_engine(struct agent_equipment *equipment, const struct co
 	if (c->native_mem_engine != MEM_ENGINE_BUILTIN) {
 		mem_record_cancel_early();
 		if (c->native_mem_growth_permil != OPTION_OFF)
-			log_warn("NATIVE_MEM_GROWTH needs NATIVE_MEM_ENGINE=builtin beside %s, "
+			log_warn("NATIVE_MEM_GROWTH needs NATIVE_MEM_ENGINE=builtin with %s, "
 				 "and has no effect",
 				 equipment->engine->name);
 	} else if (c->cpu_interval_ns == OPTION_OFF && c->wall_interval_ns == OPTION_OFF) {
 		equipment->engine = builtin_engine(wake); /* there is nothing else to sample */
 	} else {
-		equipment->mem_engine = builtin_engine_beside(wake);
+		equipment->mem_engine = builtin_second_engine(wake);
 	}
 }
 

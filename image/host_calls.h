@@ -38,7 +38,7 @@
 	X(sampler_enable)             \
 	X(sampler_install)            \
 	X(sampler_remove)             \
-	X(sampler_remove_beside)      \
+	X(sampler_remove_of_second)   \
 	X(signal_share_refused)       \
 	X(signal_share_error)         \
 	X(thread_context_places)      \

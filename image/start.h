@@ -1,4 +1,4 @@
-/* Start parameters from the host's side to the image. Besides core/shared.h, they are all that the two share. The image
+/* Start parameters from the host's side to the image. They and core/shared.h are all that the two share. The image
  * gets their address as argv[1]. */
 #ifndef IMAGE_START_H
 #define IMAGE_START_H

@@ -172,7 +172,7 @@ static bool session_lacks_mem_sampler(const struct session *s, const struct conf
 static int call_refuse_memory(struct live_call *call)
 {
 	return call_refuse(call, -EINVAL,
-			   "NATIVE_MEM cannot be turned on beside async-profiler with "
+			   "NATIVE_MEM cannot be turned on while async-profiler runs with "
 			   "NATIVE_MEM_ENGINE=builtin; set it in the environment");
 }
 

@@ -342,8 +342,8 @@ static void describe_debug_paths(struct elf *elf, char *text, size_t size)
 	}
 	if (n < size && !elf_debug_link(elf, name, &crc))
 		snprintf(text + n, size - n,
-			 "%s%s beside it, in .debug/, or below " DEBUG_FILE_ROOT, n ? ", or " : "",
-			 name);
+			 "%s%s in its directory, in .debug/, or below " DEBUG_FILE_ROOT,
+			 n ? ", or " : "", name);
 	else if (!n)
 		snprintf(text, size, "nowhere, as it has neither a build-id nor a debug link");
 }

@@ -22,7 +22,7 @@ uintptr_t cfi_lookup_outermost(void);
  * them in place; other sections are read through copies by the kernel. Not in a handler. */
 void cfi_lookup_lasting(const uint8_t *header, uintptr_t low, uintptr_t high);
 
-/* Let lookups read the module of PC in place, without the agent's thread: the module stays loaded. In the
+/* Make lookups read the module of PC in place, without the agent's thread: the module stays loaded. In the
  * constructor, after cfi_lookup_init(). */
 void cfi_lookup_in_place(uintptr_t pc);
 

@@ -40,9 +40,9 @@
 
 static struct {
 	struct wake *collector;
-	bool beside; /* the recording also holds the chunks of another engine */
-	int fd;      /* the recording; -1 when not running */
-	int signo;   /* the sampling signal, if threads are sampled; else 0 */
+	bool has_other_engine; /* the recording also holds the chunks of another engine */
+	int fd;                /* the recording; -1 when not running */
+	int signo;             /* the sampling signal, if threads are sampled; else 0 */
 	uint64_t mem_bytes;
 } engine = { .fd = -1 };
 
@@ -112,7 +112,8 @@ static int builtin_start_collecting(const struct engine_start *r)
 	builtin_describe(samples, r, false);
 	builtin_describe(memory, r, true);
 	return collector_start(engine.fd, start_is_memory_only(r) ? NULL : &samples,
-			       r->mem_bytes == ENGINE_OFF ? NULL : &memory, engine.beside);
+			       r->mem_bytes == ENGINE_OFF ? NULL : &memory,
+			       engine.has_other_engine);
 }
 
 static int builtin_start_all(const struct engine_start *r)
@@ -310,7 +311,7 @@ const struct engine *builtin_engine(struct wake *collector)
 	};
 
 	engine.collector = collector;
-	engine.beside = false;
+	engine.has_other_engine = false;
 	return &builtin;
 }
 
@@ -319,14 +320,14 @@ const struct engine *builtin_engine_to_look(struct wake *collector)
 	static struct engine looks;
 
 	looks = *builtin_engine(collector);
-	looks.leave = sampler_remove_beside;
+	looks.leave = sampler_remove_of_second;
 	return &looks;
 }
 
-const struct engine *builtin_engine_beside(struct wake *collector)
+const struct engine *builtin_second_engine(struct wake *collector)
 {
 	const struct engine *builtin = builtin_engine(collector);
 
-	engine.beside = true;
+	engine.has_other_engine = true;
 	return builtin;
 }

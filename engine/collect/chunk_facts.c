@@ -1,4 +1,4 @@
-/* Events of a chunk besides its samples. */
+/* Events of a chunk that are not samples. */
 #include "engine/collect/chunk_facts.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Events of a chunk besides its samples: modules, machine, CPU load. Agent thread only. */
+/* Events of a chunk that are not samples: modules, machine, CPU load. Agent thread only. */
 #ifndef ENGINE_COLLECT_CHUNK_FACTS_H
 #define ENGINE_COLLECT_CHUNK_FACTS_H
 

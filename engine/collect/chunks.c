@@ -40,12 +40,12 @@ static void chunks_open_mem(struct chunks *chunks)
 	chunks->mem_fd = memory_file_open("asprof-agent");
 	if (chunks->mem_fd < 0 || jfr_writer_open(&mem, chunks->mem_fd, 0))
 		return chunks_close_mem(chunks);
-	jfr_writer_memory_only(mem, arch_microsecond_shift(), JFR_BESIDE_OURS);
+	jfr_writer_memory_only(mem, arch_microsecond_shift(), JFR_WITH_OWN_CHUNKS);
 	chunks->mem = mem;
 }
 
 int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
-		const chunk_settings *memory, bool beside_another)
+		const chunk_settings *memory, bool has_other_engine)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
 	int err;
@@ -62,7 +62,7 @@ int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
 	memcpy(chunks->settings, samples ? samples : memory, sizeof(chunks->settings));
 	if (!samples)
 		jfr_writer_memory_only(chunks->jfr, arch_microsecond_shift(),
-				       beside_another ? JFR_BESIDE_ANOTHERS : JFR_ALONE);
+				       has_other_engine ? JFR_WITH_OTHER_ENGINE : JFR_ALONE);
 	if (samples && memory) {
 		memcpy(chunks->mem_settings, memory, sizeof(chunks->mem_settings));
 		chunks_open_mem(chunks);

@@ -37,10 +37,10 @@ struct chunks {
 };
 
 /* Write to the end of the file FD, which the caller still owns. SAMPLES and MEMORY are the settings
- * of each kind of chunk; NULL: no such chunks. BESIDE_ANOTHER: the chunks will be merged with those
+ * of each kind of chunk; NULL: no such chunks. HAS_OTHER_ENGINE: the chunks will be merged with those
  * of another engine. Returns 0 (release with chunks_close) or -errno. */
 int chunks_open(struct chunks *chunks, int fd, const chunk_settings *samples,
-		const chunk_settings *memory, bool beside_another);
+		const chunk_settings *memory, bool has_other_engine);
 
 /* Set the settings of the chunks that begin later; of the same kinds as at chunks_open(). */
 void chunks_set_settings(struct chunks *chunks, const chunk_settings samples,
@@ -59,7 +59,7 @@ void chunks_forget_threads(struct chunks *chunks);
  * 0, or -errno if a chunk is lost. */
 int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks);
 
-/* True when a chunk has hardly any room for further stacks. */
+/* True when a chunk has almost no room for more stacks. */
 bool chunks_are_crowded(const struct chunks *chunks);
 
 /* The current time on the chunks' wall clock. */

@@ -83,7 +83,7 @@ static void collector_close(void)
 }
 
 int collector_start(int fd, const chunk_settings *samples, const chunk_settings *memory,
-		    bool beside_another)
+		    bool has_other_engine)
 {
 	int err;
 
@@ -91,7 +91,7 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 	collector.early_error = 0;
 	collector.samples_before = collector.samples;
 	collector.late_before = collector.late;
-	err = chunks_open(&collector.chunks, fd, samples, memory, beside_another);
+	err = chunks_open(&collector.chunks, fd, samples, memory, has_other_engine);
 	if (err)
 		return err;
 	err = symbols_open(&collector.symbols);

@@ -12,7 +12,7 @@
 /* Begin the first chunks at the end of the file FD, which the caller still owns. The other
  * parameters are those of chunks_open(). Returns 0 or -errno. */
 int collector_start(int fd, const chunk_settings *samples, const chunk_settings *memory,
-		    bool beside_another);
+		    bool has_other_engine);
 
 /* Write the samples of the rings, and do the periodic work of each second. */
 void collector_drain(uint64_t now_ns);

@@ -97,7 +97,7 @@ int label_chunk_write(int fd, const struct report *report)
 		err = jfr_writer_open(&jfr, fd, 0);
 	if (err)
 		return err;
-	jfr_writer_memory_only(jfr, 0, JFR_BESIDE_ANOTHERS);
+	jfr_writer_memory_only(jfr, 0, JFR_WITH_OTHER_ENGINE);
 	err = jfr_chunk_begin(jfr, start_ns, ticks);
 	if (!err)
 		err = label_write_all(jfr, ticks, report);

@@ -44,11 +44,11 @@ int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 	return 0;
 }
 
-void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_beside beside)
+void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_others others)
 {
-	w->timed_by_others = beside != JFR_ALONE;
+	w->timed_by_others = others != JFR_ALONE;
 	w->coarse = coarse;
-	w->interned.base_id = beside == JFR_BESIDE_ANOTHERS ? JFR_MEMORY_IDS : JFR_SMALL_IDS;
+	w->interned.base_id = others == JFR_WITH_OTHER_ENGINE ? JFR_MEMORY_IDS : JFR_SMALL_IDS;
 }
 
 void jfr_writer_close(struct jfr_writer *w)

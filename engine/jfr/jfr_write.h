@@ -25,7 +25,7 @@ struct jfr_writer;
 int jfr_writer_open(struct jfr_writer **out, int fd, off_t base);
 
 /* Other chunks of the same time in the file: none, the agent's own, or another engine's. */
-enum jfr_beside { JFR_ALONE, JFR_BESIDE_OURS, JFR_BESIDE_ANOTHERS };
+enum jfr_others { JFR_ALONE, JFR_WITH_OWN_CHUNKS, JFR_WITH_OTHER_ENGINE };
 
 /* Configure W for memory events only, before the first chunk. Such events are many, and have a
  * compact form.
@@ -34,9 +34,9 @@ enum jfr_beside { JFR_ALONE, JFR_BESIDE_OURS, JFR_BESIDE_ANOTHERS };
  *   seven or eight if a unit is a microsecond (arch_microsecond_shift). Other chunks have the
  *   counter's ticks, because the data of a user event may contain ticks.
  * * Ids come from a range of their own.
- * * Readers add up the durations of chunks. If the chunks BESIDE those of W have the duration, W's
- *   have 0. */
-void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_beside beside);
+ * * Readers add up the durations of chunks. If OTHERS, chunks of this engine or of another, have
+ *   the duration, W's chunks have 0. */
+void jfr_writer_memory_only(struct jfr_writer *w, unsigned coarse, enum jfr_others others);
 
 /* Write TICKS_PER_SECOND to chunks that end from now on, instead of a rate measured for each. 0:
  * measure it. */

@@ -25,7 +25,7 @@ int mem_table_open(void);
 
 /* Counting filter: each byte counts the watched addresses that map to it. About 64 adjacent bytes
  * of heap share one counter, so that a cache line of counters covers 4 KiB of heap. So a free that
- * is not in the table has hardly any effect on the program's cache. */
+ * is not in the table has almost no effect on the program's cache. */
 #define MEM_FILTER_BITS 18
 
 extern _Atomic uint8_t mem_filter[1u << MEM_FILTER_BITS] __attribute__((visibility("hidden")));

@@ -22,7 +22,7 @@
 /* Weak, since musl's loader has no such symbol and would refuse to start the program. */
 extern struct r_debug _r_debug __attribute__((weak));
 
-/* The structure of the program's loader, if this code is in an image beside the program. NULL: there is none. */
+/* The structure of the program's loader, if this code is in the agent's image. NULL: there is none. */
 static const struct r_debug *loader_debug(void)
 {
 	return shared->loader_debug ? shared->loader_debug : &_r_debug;

@@ -403,7 +403,7 @@ static bool is_quiet(void)
 }
 
 /* (The stall watcher gets its signals from the other engine.) */
-static bool is_quiet_beside(void)
+static bool is_quiet_for_second(void)
 {
 	threads_close();
 	return !atomic_load(&broadcasters) && !sampler_call_pends();
@@ -431,9 +431,9 @@ void sampler_remove(void)
 	sampler_remove_when(is_quiet);
 }
 
-void sampler_remove_beside(void)
+void sampler_remove_of_second(void)
 {
-	sampler_remove_when(is_quiet_beside);
+	sampler_remove_when(is_quiet_for_second);
 }
 
 int sampler_signal(void)

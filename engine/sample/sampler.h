@@ -44,7 +44,7 @@ void sampler_remove(void);
 
 /* Like sampler_remove(), when only the calling thread had timers of this signal and another engine
  * has its own timers. */
-void sampler_remove_beside(void);
+void sampler_remove_of_second(void);
 
 /* The number of the sampling signal; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);

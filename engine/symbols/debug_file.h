@@ -29,7 +29,7 @@ int debug_file_open(struct elf **out, const struct mapped_file *mapped);
 int debug_file_open_image(struct elf **out, const struct mapped_file *mapped);
 
 /* Open the separate debug file of FILE, which is at PATH. It is found by its build-id below ROOT,
- * or by its debug link, beside PATH or below ROOT. A linked file must have the same build-id or, if
+ * or by its debug link, in the directory of PATH or below ROOT. A linked file must have the same build-id or, if
  * there is none, the checksum of the link. */
 int debug_file_open_separate(struct elf **out, struct elf *file, const char *path,
 			     const char *root);

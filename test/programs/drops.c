@@ -1,7 +1,7 @@
-/* Gives up root as it is told: by the C library's functions ("library"), by syscall(2) ("call"), by that in one thread
- * after the other ("threads"), by the kernel's own door ("kernel"), or keeps the user and gives up all capabilities
- * ("capabilities"); once an agent takes samples, if one is there. Then no thread may be root for long, and it prints
- * "ok", or "ok, at once" where none was from the first look on. */
+/* Gives up root when an agent takes samples, if there is one. The argument selects how: the C library's functions
+ * ("library"), syscall(2) ("call"), syscall(2) in one thread after the other ("threads"), a system call instruction
+ * ("kernel"), or all capabilities but not the user ("capabilities"). Then no thread may be root for long. Prints "ok",
+ * or "ok, at once" if no thread was root at the first check. */
 #include <dirent.h>
 #include <grp.h>
 #include <linux/capability.h>

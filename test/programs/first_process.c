@@ -1,6 +1,7 @@
-/* Sleeps and computes as the first process of a namespace, until it is told on its input to go on; then it says what it saw of
- * SIGTERM: nothing, as the kernel keeps it from one that has no handler. With "handler" it has one, and ends by it; with "slow" that is what it has
- * yet to do; with "waits" and "reads" it has the signal blocked, and takes it by sigwait(3), or from a descriptor. */
+/* The first process of a namespace. Sleeps and computes until a line comes on its input, then prints whether SIGTERM
+ * arrived: the kernel does not deliver it to such a process without a handler. The argument "handler" installs a handler
+ * that ends the process, and "slow" one that takes its time. "waits" and "reads" block the signal, and receive it by
+ * sigwait(3) or from a descriptor. */
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -60,7 +60,7 @@ static void have_a_stack_apart(void)
 }
 
 /* A thread that has a small stack for signals, and sees that it has. */
-static void *work_beside_a_small_one(void *unused)
+static void *work_next_to_a_small_one(void *unused)
 {
 	stack_t small = { .ss_sp = guarded(), .ss_size = LEAST_APART_BYTES }, now;
 
@@ -71,11 +71,11 @@ static void *work_beside_a_small_one(void *unused)
 	return unused;
 }
 
-static void start_one_beside_a_small_one(void)
+static void start_one_next_to_a_small_one(void)
 {
 	pthread_t thread;
 
-	CHECK(!pthread_create(&thread, NULL, work_beside_a_small_one, NULL));
+	CHECK(!pthread_create(&thread, NULL, work_next_to_a_small_one, NULL));
 	CHECK(!pthread_join(thread, NULL));
 }
 
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(argv[1], "small")) {
-		start_one_beside_a_small_one();
+		start_one_next_to_a_small_one();
 		return 0;
 	}
 	work(); /* until an engine has started */

@@ -16,7 +16,7 @@ static void compute(double ms)
 		;
 }
 
-static void *compute_beside(void *unused)
+static void *compute_in_thread(void *unused)
 {
 	compute(500);
 	return unused;
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	int signo = atoi(argv[1]);
 	const char *how = argv[2];
 	sigset_t set, blocked;
-	pthread_t beside;
+	pthread_t thread;
 
 	CHECK(argc == 3);
 	sigemptyset(&set);
@@ -69,10 +69,10 @@ int main(int argc, char **argv)
 	else if (strcmp(how, "default") != 0)
 		CHECK(!sigprocmask(SIG_BLOCK, &blocked, NULL));
 	if (!strcmp(how, "all"))
-		CHECK(!pthread_create(&beside, NULL, compute_beside, NULL));
+		CHECK(!pthread_create(&thread, NULL, compute_in_thread, NULL));
 	wait_for_agent(30000);
 	if (!strncmp(how, "later", 5)) {
-		CHECK(!pthread_create(&beside, NULL, send_later, &signo));
+		CHECK(!pthread_create(&thread, NULL, send_later, &signo));
 	} else {
 		compute(50);
 		CHECK(!kill(getpid(), signo));
@@ -81,10 +81,10 @@ int main(int argc, char **argv)
 	if (strcmp(how, "ignored") != 0 && strcmp(how, "default") != 0)
 		CHECK(take(&set, how) == signo);
 	if (!strncmp(how, "later", 5))
-		CHECK(!pthread_join(beside, NULL));
+		CHECK(!pthread_join(thread, NULL));
 	if (!strcmp(how, "all")) { /* also when the engine has gone */
 		CHECK(!kill(getpid(), signo) && take(&set, how) == signo);
-		CHECK(!pthread_join(beside, NULL));
+		CHECK(!pthread_join(thread, NULL));
 	}
 	puts("ok");
 }

@@ -400,7 +400,7 @@ START_TEST(restarts_past_the_memory_bound)
 }
 END_TEST
 
-START_TEST(restarts_past_the_memory_bound_beside_a_mem_engine)
+START_TEST(restarts_past_the_memory_bound_with_a_mem_engine)
 {
 	with_mem_engine = true;
 	config.native_mem_bytes = 0;
@@ -638,7 +638,7 @@ int main(void)
 	tcase_add_test(c, is_not_nice_at_the_end_of_a_short_program);
 	tcase_add_test(c, restarts_where_dump_cannot_rotate);
 	tcase_add_test(c, restarts_past_the_memory_bound);
-	tcase_add_test(c, restarts_past_the_memory_bound_beside_a_mem_engine);
+	tcase_add_test(c, restarts_past_the_memory_bound_with_a_mem_engine);
 	tcase_add_test(c, mem_engine_stops_with_the_agent);
 	tcase_add_test(c, mem_engine_stops_with_an_engine_that_fails);
 	tcase_add_loop_test(c, each_report_has_its_labels, 0, 8);

@@ -299,7 +299,7 @@ START_TEST(memory_chunks_have_short_times)
 	int fd = memory_file();
 
 	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
-	jfr_writer_memory_only(w, SAMPLE_COARSE, JFR_BESIDE_ANOTHERS);
+	jfr_writer_memory_only(w, SAMPLE_COARSE, JFR_WITH_OTHER_ENGINE);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, (uint64_t)start), 0);
 	ck_assert_uint_ge(SAMPLE_STACK(w, sample_burn), JFR_MEMORY_IDS);
 	before = jfr_chunk_bytes(w);
@@ -330,7 +330,7 @@ START_TEST(memory_chunks_have_short_times)
 }
 END_TEST
 
-START_TEST(chunks_beside_others_tell_no_duration)
+START_TEST(chunks_with_others_have_no_duration)
 {
 	struct jfr_header header;
 	struct jfr_error error;
@@ -339,7 +339,7 @@ START_TEST(chunks_beside_others_tell_no_duration)
 	int fd = memory_file();
 
 	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
-	jfr_writer_memory_only(w, SAMPLE_COARSE, JFR_BESIDE_OURS);
+	jfr_writer_memory_only(w, SAMPLE_COARSE, JFR_WITH_OWN_CHUNKS);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, 0), 0);
 	jfr_free(w, SAMPLE_TICKS, SAMPLE_TID, 0, 1, 1, 0);
 	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + SAMPLE_SECOND_NS, SAMPLE_TICKS,
@@ -1091,7 +1091,7 @@ int main(void)
 	tcase_add_test(tcase, a_calibrated_writer_tells_the_same_rate_in_each_chunk);
 	tcase_add_test(tcase, malloc_to_the_byte);
 	tcase_add_test(tcase, memory_chunks_have_short_times);
-	tcase_add_test(tcase, chunks_beside_others_tell_no_duration);
+	tcase_add_test(tcase, chunks_with_others_have_no_duration);
 	tcase_add_test(tcase, chunks_move_behind_those_of_another_writer);
 	tcase_add_test(tcase, chunks_that_cannot_move_stay);
 	tcase_add_test(tcase, two_chunks_hold_every_event);

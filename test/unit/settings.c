@@ -33,7 +33,7 @@ static void add_chunk(int fd, bool memory, const char *setting, const char *valu
 
 	ck_assert_int_eq(jfr_writer_open(&w, fd, lseek(fd, 0, SEEK_END)), 0);
 	if (memory)
-		jfr_writer_memory_only(w, 0, JFR_BESIDE_ANOTHERS);
+		jfr_writer_memory_only(w, 0, JFR_WITH_OTHER_ENGINE);
 	ck_assert_int_eq(jfr_chunk_begin(w, SECOND, 1), 0);
 	if (setting)
 		jfr_setting(w, 1, setting, value);

@@ -20,7 +20,7 @@
  * result. (Code may be generated there later; until then, the running function is still known.) */
 #define NOWHERE 0x8000u
 
-_Static_assert(CODE_BYTES_MAX / CODE_ALIGNMENT < NOWHERE, "fits beside it");
+_Static_assert(CODE_BYTES_MAX / CODE_ALIGNMENT < NOWHERE, "an offset is below NOWHERE");
 
 static _Atomic uint64_t *cached_begin(uintptr_t pc)
 {
