@@ -1,6 +1,7 @@
 /* Linked with the interposers into a preload of their own: async-profiler's library, which
  * ASPROF_TEST_LIB names, sampling every 2 milliseconds into TEST_RECORDING. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,6 +57,7 @@ __attribute__((constructor)) static void load(void)
 	void *library = dlopen(getenv("ASPROF_TEST_LIB"), RTLD_NOW);
 	void (*init)(void) = (void (*)(void))dlsym(library, "asprof_init");
 	char command[512];
+	sigset_t all, old;
 
 	execute = (__typeof__(execute))dlsym(library, "asprof_execute");
 	interpose_set_hooks(&hooks);
@@ -66,6 +68,9 @@ __attribute__((constructor)) static void load(void)
 	signal_handlers_offer_signal(61);
 	exit_arm();
 	fatal_install();
+	/* async-profiler's threads inherit the mask, as in the agent: none takes a signal of the process. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
 	init();
 	snprintf(command, sizeof(command),
 		 "start,event=cpu,interval=2000000,wall=2ms,jfr,cstack=dwarf,file=%s",
@@ -73,6 +78,7 @@ __attribute__((constructor)) static void load(void)
 	unsetenv("LD_PRELOAD"); /* children must not write to the same file */
 	if (execute(command, to_stderr))
 		abort();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 __attribute__((destructor)) static void unload(void)

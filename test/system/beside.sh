@@ -8,10 +8,11 @@
 
 own_timers=$(program own_timers) || exit 1
 
-# close WHAT BARE GOT: each number is that of a bare run, as near as a busy machine lets them be, and no more than all.
+# close WHAT BARE GOT: each number is like that of a bare run, and at most 120. The lower bound is a tenth: where the
+# machine is busy, one signal stands for many expirations of a timer. Without the agent's help it is 0.
 close() {
 	awk -v bare="$2" -v got="$3" 'BEGIN { split(bare, b); n = split(got, g);
-		for (i = 1; i <= n; i++) bad += g[i] < b[i] / 3 || g[i] > 120
+		for (i = 1; i <= n; i++) bad += g[i] < b[i] / 10 || g[i] > 120
 		exit n != 2 || bad }' || fail "$1: $3, and bare $2"
 }
 
