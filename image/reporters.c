@@ -1,19 +1,15 @@
-/* Choice of reporters: a directory, S3, Pyroscope, OTLP. With neither a directory nor S3: the default directory. */
+/* Opens the reporters that the settings choose, and the queue before them. */
 #include "image/reporters.h"
 
 #include <string.h>
 
 #include "core/log.h"
 #include "upload/files/place.h"
-#include "upload/local/local.h"
-#include "upload/otlp/otlp.h"
-#include "upload/push/push.h"
-#include "upload/pyroscope/pyroscope.h"
 #include "upload/queue/origin.h"
 #include "upload/queue/queue.h"
 #include "upload/queue/store.h"
 #include "upload/recover/recover.h"
-#include "upload/s3/s3.h"
+#include "upload/reporters/reporter_table.h"
 
 int reporters_capture(const struct config *config, char *const *environment)
 {
@@ -22,25 +18,17 @@ int reporters_capture(const struct config *config, char *const *environment)
 	return err ? err : origin_capture(environment);
 }
 
-/* In the order in which the log names them. */
 static int open_all(struct reporter **reporters, size_t *count, const struct config *config)
 {
-	const struct {
-		bool wanted;
-		int (*open)(struct reporter **out, const struct config *config);
-	} all[] = {
-		{ config->local_dir || !config->s3_bucket, local_reporter_open },
-		{ config->s3_bucket, s3_reporter_open },
-		{ config->pyroscope_url, pyroscope_reporter_open },
-		{ config->otlp_endpoint, otlp_reporter_open },
-	};
 	int err = 0;
 
-	_Static_assert(sizeof(all) / sizeof(all[0]) <= REPORTERS_MAX, "reporters");
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		int one = all[i].wanted ? all[i].open(&reporters[*count], config) : 0;
+	for (size_t i = 0; i < reporter_table_count; i++) {
+		int one;
 
-		*count += all[i].wanted && !one;
+		if (!reporter_table[i].is_wanted(config))
+			continue;
+		one = reporter_table[i].open(&reporters[*count], config);
+		*count += !one;
 		err = one ? one : err;
 	}
 	return err;

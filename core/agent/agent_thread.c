@@ -271,7 +271,7 @@ static void agent_profile(struct session *session, const struct agent_parts *par
 
 void agent_run(const struct agent_parts *parts)
 {
-	struct session session = { .config = parts->config };
+	struct session session = { .config = parts->config, .settings = parts->config };
 	bool alone;
 
 	if (agent_wait_start_delay(shared->agent.due_ns) && !last_thread_is_gone() &&

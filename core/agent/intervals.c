@@ -46,11 +46,6 @@ int intervals_read(struct capture_intervals *intervals, struct live_call *call)
 	return 0;
 }
 
-const struct config *intervals_settings(const struct session *s)
-{
-	return s->settings ? s->settings : s->config;
-}
-
 static void shorten(uint64_t *interval, uint64_t other)
 {
 	if (other < *interval)
@@ -69,11 +64,9 @@ static void add_intervals(struct config *config, const struct capture_intervals 
 
 void intervals_update(struct session *s, const struct capture_intervals *more)
 {
-	const struct config *settings = intervals_settings(s);
-	bool has_memory = settings->native_mem_bytes != OPTION_OFF;
+	bool has_memory = s->settings->native_mem_bytes != OPTION_OFF;
 
-	s->settings = settings;
-	s->applied = *settings;
+	s->applied = *s->settings;
 	s->config = &s->applied;
 	for (size_t i = 0; i < s->capture_count; i++)
 		add_intervals(&s->applied, &s->captures[i].intervals, has_memory);

@@ -15,9 +15,6 @@
  * reason in CALL's problem. */
 int intervals_read(struct capture_intervals *intervals, struct live_call *call);
 
-/* The settings that apply without captures. */
-const struct config *intervals_settings(const struct session *session);
-
 /* Set SESSION's config from its settings, its captures, and MORE intervals (NULL: none). The engines keep theirs. */
 void intervals_update(struct session *session, const struct capture_intervals *more);
 

@@ -50,7 +50,7 @@ struct session {
 	bool rotates_by_restart;            /* rotate() does not finish a chunk */
 	enum session_state state;
 
-	const struct config *settings; /* NULL: CONFIG; then the caller's, or OWN */
+	const struct config *settings; /* apply without captures; the caller's CONFIG, then OWN */
 	struct config own;             /* the settings, after one was changed */
 	struct config applied;         /* the settings with the intervals of captures */
 	char *texts;                   /* malloc'd: strings of the changed settings */

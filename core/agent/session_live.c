@@ -203,7 +203,7 @@ static int call_apply_settings(struct session *s, struct live_call *call,
 
 static int call_set_options(struct session *s, struct live_call *call)
 {
-	struct config before = *intervals_settings(s), wanted;
+	struct config before = *s->settings, wanted;
 	char *texts, *old_texts = s->texts;
 	bool engines = false;
 	int err = call_read_options(call, &before, &wanted, &texts, &engines);

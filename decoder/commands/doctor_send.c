@@ -21,37 +21,13 @@
 #include "upload/files/name.h"
 #include "upload/files/place.h"
 #include "upload/local/local.h"
-#include "upload/otlp/otlp.h"
-#include "upload/pyroscope/pyroscope.h"
 #include "upload/queue/origin.h"
-#include "upload/s3/s3.h"
+#include "upload/reporters/reporter_table.h"
 
 #define SECONDS_MAX 10
 #define TRIES       3
 
 #define REPORT_MS 1000
-
-struct destination {
-	const char *name; /* for messages, until the reporter has another one */
-	int (*open)(struct reporter **out, const struct config *config);
-	const char *refused; /* remedy if the destination refuses the report */
-};
-
-static const struct destination local = { "local", local_reporter_open,
-					  "Make the directory, owned by the program's user, or "
-					  "name another." };
-static const struct destination s3 = {
-	"s3", s3_reporter_open,
-	"Correct the credentials, or permit s3:PutObject on the bucket's objects."
-};
-static const struct destination pyroscope = { "pyroscope", pyroscope_reporter_open,
-					      "Correct ASPROF_AGENT_PYROSCOPE_URL or "
-					      "ASPROF_AGENT_PYROSCOPE_HEADERS." };
-static const struct destination otlp = {
-	"otlp", otlp_reporter_open,
-	"Correct ASPROF_AGENT_OTLP_ENDPOINT or ASPROF_AGENT_OTLP_HEADERS; the receiver must accept "
-	"profiles."
-};
 
 /* ---- the report ---- */
 
@@ -142,7 +118,7 @@ static int settings_prepare(struct config *config)
 
 /* Open the reporter and deliver. A reporter may learn from a response, for example the bucket's region, and then needs
  * another try. */
-static int destination_deliver(const struct destination *destination, struct config *config,
+static int destination_deliver(const struct reporter_row *row, struct config *config,
 			       char name[DOCTOR_DESTINATION_MAX])
 {
 	struct reporter *reporter;
@@ -153,12 +129,12 @@ static int destination_deliver(const struct destination *destination, struct con
 	if (!err)
 		err = report_make(&report, host, sizeof(host));
 	if (!err)
-		err = destination->open(&reporter, config);
+		err = row->open(&reporter, config);
 	if (err)
 		return err;
 	snprintf(name, DOCTOR_DESTINATION_MAX, "%s",
 		 reporter->destination ? reporter->destination : reporter->name);
-	if (destination == &local && reporter->destination)
+	if (row->open == local_reporter_open && reporter->destination)
 		*strrchr(name, ' ') = '\0'; /* the directory's inode number */
 	for (int i = 0; i < TRIES; i++) {
 		if (i)
@@ -171,7 +147,7 @@ static int destination_deliver(const struct destination *destination, struct con
 }
 
 /* Deliver, and write the destination and the last line of the log to OUT, one line each. The exit status is the error. */
-__attribute__((noreturn)) static void child_send(const struct destination *destination,
+__attribute__((noreturn)) static void child_send(const struct reporter_row *row,
 						 struct config *config, int out)
 {
 	char name[DOCTOR_DESTINATION_MAX], line[1024] = "", answer[sizeof(name) + sizeof(line) + 2];
@@ -186,9 +162,9 @@ __attribute__((noreturn)) static void child_send(const struct destination *desti
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	signal(SIGALRM, SIG_DFL);
 	alarm(SECONDS_MAX);
-	snprintf(name, sizeof(name), "%s", destination->name);
+	snprintf(name, sizeof(name), "%s", row->name);
 	log_capture_start();
-	err = destination_deliver(destination, config, name);
+	err = destination_deliver(row, config, name);
 	while (log_capture_next_line(line, sizeof(line)))
 		;
 	text_clean_string(name);
@@ -201,7 +177,7 @@ __attribute__((noreturn)) static void child_send(const struct destination *desti
 /* ---- the parent ---- */
 
 /* Run the child. ANSWER receives its output. Returns its error. */
-static int child_run(const struct destination *destination, struct config *config, char *answer,
+static int child_run(const struct reporter_row *row, struct config *config, char *answer,
 		     size_t size)
 {
 	size_t length = 0;
@@ -215,7 +191,7 @@ static int child_run(const struct destination *destination, struct config *confi
 	fflush(NULL);
 	child = fork();
 	if (!child)
-		child_send(destination, config, ends[1]);
+		child_send(row, config, ends[1]);
 	close(ends[1]);
 	while (child > 0 && length < size - 1 &&
 	       (n = read(ends[0], answer + length, size - 1 - length)) > 0)
@@ -231,39 +207,39 @@ static int child_run(const struct destination *destination, struct config *confi
 	return -WEXITSTATUS(status);
 }
 
-static const char *find_remedy(const struct destination *destination, int err)
+static const char *find_remedy(const struct reporter_row *row, int err)
 {
 	if (err == -EAGAIN)
 		return "Wait, or check the server.";
-	if (err == -EACCES || err == -EPERM || err == -EBADMSG || destination == &local)
-		return destination->refused;
+	if (err == -EACCES || err == -EPERM || err == -EBADMSG || row->open == local_reporter_open)
+		return row->remedy;
 	return "Check the name, the network and, with https, the certificates.";
 }
 
 /* LINE is from the log, and names the destination; "": there is none. */
-static void add_finding(struct doctor_subject *p, const struct destination *destination,
+static void add_finding(struct doctor_subject *p, const struct reporter_row *row,
 			const struct doctor_sent *sent, const char *line, int err)
 {
 	if (!err)
-		doctor_add_finding(p, SEVERITY_NOTE, NULL, destination->refused, "%s", line);
+		doctor_add_finding(p, SEVERITY_NOTE, NULL, row->remedy, "%s", line);
 	else
 		doctor_add_finding(p, err == -EAGAIN ? SEVERITY_NOTE : SEVERITY_STOP, NULL,
-				   find_remedy(destination, err), "%s%s%s%s",
+				   find_remedy(row, err), "%s%s%s%s",
 				   *line ? "" : "no delivery to ", *line ? "" : sent->destination,
 				   *line ? "" : ": ", sent->problem);
 }
 
-static void destination_send(struct doctor_subject *p, const struct destination *destination)
+static void destination_send(struct doctor_subject *p, const struct reporter_row *row)
 {
 	char answer[DOCTOR_DESTINATION_MAX + 1024 + 2], *line;
 	struct doctor_sent *sent = &p->sent[p->sent_count++];
-	int err = child_run(destination, &p->config, answer, sizeof(answer));
+	int err = child_run(row, &p->config, answer, sizeof(answer));
 
 	line = strchrnul(answer, '\n');
 	if (*line)
 		*line++ = '\0';
 	snprintf(sent->destination, sizeof(sent->destination), "%.*s",
-		 (int)sizeof(sent->destination) - 1, *answer ? answer : destination->name);
+		 (int)sizeof(sent->destination) - 1, *answer ? answer : row->name);
 	if (err == -ETIMEDOUT && !*line)
 		snprintf(sent->problem, sizeof(sent->problem), "no result within %d s",
 			 SECONDS_MAX);
@@ -271,23 +247,15 @@ static void destination_send(struct doctor_subject *p, const struct destination 
 		snprintf(sent->problem, sizeof(sent->problem), "%.*s",
 			 (int)sizeof(sent->problem) - 1, *line ? line : strerror(-err));
 	if (err || *line)
-		add_finding(p, destination, sent, line, err);
+		add_finding(p, row, sent, line, err);
 }
 
 void doctor_send(struct doctor_subject *p)
 {
-	const struct config *config = &p->config;
-
 	p->check = "send";
 	if (!p->is_configured)
 		return;
-	/* As image/reporters.c chooses them. */
-	if (config->local_dir || !config->s3_bucket)
-		destination_send(p, &local);
-	if (config->s3_bucket)
-		destination_send(p, &s3);
-	if (config->pyroscope_url)
-		destination_send(p, &pyroscope);
-	if (config->otlp_endpoint)
-		destination_send(p, &otlp);
+	for (size_t i = 0; i < reporter_table_count; i++)
+		if (reporter_table[i].is_wanted(&p->config))
+			destination_send(p, &reporter_table[i]);
 }

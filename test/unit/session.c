@@ -173,6 +173,7 @@ static struct config config;
 static struct session new_session(bool with_memory)
 {
 	return (struct session){ .config = &config,
+				 .settings = &config,
 				 .with = { .engine = &all,
 					   .mem_engine = with_memory ? &memory : NULL,
 					   .reporters = { &reporter },
