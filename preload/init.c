@@ -49,15 +49,21 @@
 char __dso_handle __attribute__((visibility("hidden")));
 
 static struct config config;
-static bool admitted;    /* this process may have an agent */
-static bool is_child;    /* forked from an admitted process */
-static bool has_resumed; /* the agent was suspended for a call and started again */
+
+/* Whether this process may have an agent. The constructor changes OFF to ADMITTED. A fork changes ADMITTED to FORKED in
+ * the child, or to OFF with ASPROF_AGENT_FORK=off. process_disable_agent() changes each to OFF, for good. */
+static enum {
+	PROCESS_OFF,
+	PROCESS_ADMITTED,
+	PROCESS_FORKED, /* the agent's start arms the exit hooks, and only the builtin engine can sample */
+} admission;
 
 /* Number of the program's calls for which the agent is suspended now, and flags. */
 #define SUSPENDED_CALLS 0xffffu
 #define AGENT_WAS_ENDED 0x10000u /* for one of these calls; it is started after the last one */
 #define AGENT_RESUMES   0x20000u /* it is being started */
 static _Atomic uint32_t suspended_for_call;
+static bool has_resumed; /* the agent was started after such a call at least once */
 
 /* Maximum time that a call waits for an agent that another thread is starting. */
 #define RESUMED_NS 100000000u
@@ -101,7 +107,7 @@ static void on_agent_ended(void)
 static int agent_begin(void)
 {
 	cfi_lookup_init();
-	if (!is_child)
+	if (admission != PROCESS_FORKED)
 		async_profiler_start(&config);
 	if (shared->async_profiler && shared->agent.due_ns > clock_monotonic_ns())
 		return image_start_thread_by(async_profiler_call, &config, start_environment());
@@ -110,9 +116,9 @@ static int agent_begin(void)
 
 static int agent_start_due(uint64_t due_ns)
 {
-	int err = admitted ? agent_start(due_ns, agent_begin, on_agent_ended) : -EPERM;
+	int err = admission ? agent_start(due_ns, agent_begin, on_agent_ended) : -EPERM;
 
-	if (!err && is_child)
+	if (!err && admission == PROCESS_FORKED)
 		exit_arm();
 	return err;
 }
@@ -130,7 +136,7 @@ static void agent_start_logged(uint64_t due_ns)
 {
 	int err = agent_start_due(due_ns);
 
-	if (err == -EALREADY && is_child)
+	if (err == -EALREADY && admission == PROCESS_FORKED)
 		exit_arm();
 	else if (err == -EINVAL && has_resumed)
 		agent_stay_suspended();
@@ -247,7 +253,7 @@ bool process_cancel_start(void)
 
 void process_disable_agent(void)
 {
-	admitted = false;
+	admission = PROCESS_OFF;
 	config.fork = false;
 }
 
@@ -285,7 +291,8 @@ static void async_profiler_disable(void)
 
 static void process_state_reset(void)
 {
-	is_child = true;
+	if (admission)
+		admission = config.fork ? PROCESS_FORKED : PROCESS_OFF;
 	atomic_store(&suspended_for_call, 0);
 }
 
@@ -339,9 +346,7 @@ void process_reset_in_child(void)
 
 	for (size_t i = 0; i < sizeof(child_resets) / sizeof(*child_resets); i++)
 		child_resets[i]();
-	if (!config.fork)
-		admitted = false;
-	else if (had_one || was_to_have_one)
+	if (config.fork && (had_one || was_to_have_one))
 		schedule_agent_in_child();
 }
 
@@ -545,7 +550,7 @@ static int start_profiling(void)
 {
 	int err;
 
-	admitted = true;
+	admission = PROCESS_ADMITTED;
 	if (config.crash)
 		fatal_include_crashes();
 	async_profiler_start(&config);
