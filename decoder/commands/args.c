@@ -119,7 +119,8 @@ const struct command_option args_threads[] = {
 };
 
 const struct command_option args_names[] = {
-	{ "--lines", NULL, "split by source line, if known", ARG_FLAG, AT(query.lines) },
+	{ "--lines", NULL, "split by source line (C and C++: with --symbols)", ARG_FLAG,
+	  AT(query.lines) },
 	{ "--frames", "all|script|native", "which frames (default: no internal ones)", ARG_FRAMES,
 	  AT(query.frames) },
 	{ "--fold", "library|interpreter|kernel|own", "omit such frames; several: library,kernel",

@@ -29,6 +29,11 @@ static const char *const package_paths[] = {
 	"/share/perl",     "/perl5/",         "/perl-base/",  "/lib/perl/",
 };
 
+/* Parts of the paths of sources and headers that are compiled into other programs, of the system and of Rust. */
+static const char *const source_paths[] = { "/usr/include/",       "/usr/lib/",
+					    "/usr/local/include/", "/rustc/",
+					    "/.cargo/registry/",   "/.rustup/" };
+
 /* Beginnings of the names of files that are part of an interpreter. */
 static const char *const package_starts[] = { "<frozen ", "<internal:", "node:", "internal/" };
 
@@ -88,14 +93,27 @@ enum frame_category frame_category_of_native(const char *library, const char *na
 	return FRAME_OWN;
 }
 
+static bool contains_any(const char *path, const char *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(path, parts[i]))
+			return true;
+	return false;
+}
+
 enum frame_category frame_category_of_script(const char *path)
 {
-	if (!*path || starts_with_any(path, package_starts, COUNT(package_starts)))
+	if (!*path || starts_with_any(path, package_starts, COUNT(package_starts)) ||
+	    contains_any(path, package_paths, COUNT(package_paths)))
 		return FRAME_LIBRARY;
-	for (size_t i = 0; i < COUNT(package_paths); i++)
-		if (strstr(path, package_paths[i]))
-			return FRAME_LIBRARY;
 	return FRAME_OWN;
+}
+
+enum frame_category frame_category_of_source(const char *path, enum frame_category outer)
+{
+	return outer == FRAME_OWN && contains_any(path, source_paths, COUNT(source_paths))
+		       ? FRAME_LIBRARY
+		       : outer;
 }
 
 enum frame_category frame_category_of_java(const char *class_name)

@@ -20,6 +20,10 @@ enum frame_category frame_category_of_native(const char *library, const char *na
 /* Category of a script function in the file PATH; "" for a function of the interpreter itself. */
 enum frame_category frame_category_of_script(const char *path);
 
+/* Category of a function of the source PATH that is inlined into a function of category OUTER. A template of the C++
+ * library is FRAME_LIBRARY in a function of FRAME_OWN. */
+enum frame_category frame_category_of_source(const char *path, enum frame_category outer);
+
 /* Category of a method of CLASS, as "java/lang/String". */
 enum frame_category frame_category_of_java(const char *class_name);
 

@@ -192,6 +192,9 @@ static uint32_t resolve_address(struct resolve *r, struct frame *frame,
 		inlined.type = JFR_FRAME_INLINED;
 		inlined.caller = id;
 		set_function_name(r, found[--count - 1].name);
+		if (found[count - 1].file)
+			inlined.category = frame_category_of_source(
+				found[count - 1].file, (enum frame_category)frame->category);
 		set_source_location(r, &inlined, &found[count - 1]);
 		id = intern_frame(r, &inlined);
 	}

@@ -54,6 +54,26 @@ static const struct {
 	{ "/usr/share/perl/5.36/List/Util.pm", FRAME_LIBRARY },
 };
 
+static const struct {
+	const char *path;
+	enum frame_category outer, category;
+} sources[] = {
+	{ "/srv/app/shop.cpp", FRAME_OWN, FRAME_OWN },
+	{ "/usr/include/c++/12/bits/stl_algo.h", FRAME_OWN, FRAME_LIBRARY },
+	{ "/rustc/9fc6b431/library/core/src/iter/range.rs", FRAME_OWN, FRAME_LIBRARY },
+	{ "/root/.cargo/registry/src/index.crates.io/serde-1.0/src/de.rs", FRAME_OWN,
+	  FRAME_LIBRARY },
+	{ "/usr/include/string.h", FRAME_INTERPRETER, FRAME_INTERPRETER },
+	{ "/srv/app/shop.cpp", FRAME_LIBRARY, FRAME_LIBRARY },
+};
+
+START_TEST(source)
+{
+	ck_assert_int_eq(frame_category_of_source(sources[_i].path, sources[_i].outer),
+			 sources[_i].category);
+}
+END_TEST
+
 START_TEST(script)
 {
 	ck_assert_int_eq(frame_category_of_script(scripts[_i].path), scripts[_i].category);
@@ -73,6 +93,7 @@ int main(void)
 	TCase *tcase = tcase_create("frame_category");
 
 	tcase_add_loop_test(tcase, native, 0, (int)(sizeof(natives) / sizeof(natives[0])));
+	tcase_add_loop_test(tcase, source, 0, (int)(sizeof(sources) / sizeof(sources[0])));
 	tcase_add_loop_test(tcase, script, 0, (int)(sizeof(scripts) / sizeof(scripts[0])));
 	tcase_add_test(tcase, java);
 	return suite_run(tcase);
