@@ -135,7 +135,7 @@ const struct option option_table[] = {
 	  .zero = true,
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "Time that threads of Java wait for locks between two samples of such waits, by "
+	  .help = "Time that Java threads wait for locks between two samples of such waits. Needs "
 		  "async-profiler." },
 	{ .name = "CSTACK",
 	  .type = OPTION_TEXT,
@@ -325,9 +325,8 @@ const struct option option_table[] = {
 	  .type = OPTION_TEXT,
 	  FIELD(spool_dir),
 	  .fallback = "",
-	  .help = "Directory that keeps recordings until they are delivered, also the running "
-		  "one; after SIGKILL the next process delivers them; unset: they are kept in "
-		  "memory." },
+	  .help = "Directory that keeps undelivered recordings and the running one. After SIGKILL "
+		  "the next process delivers them. Unset: they are kept in memory." },
 	{ .name = "SPOOL_MAX_BYTES",
 	  .type = OPTION_SIZE,
 	  FIELD(spool_max_bytes),

@@ -43,7 +43,7 @@ const struct command_option args_metrics[] = {
 
 const struct command_option args_base[] = {
 	{ "--base", "FILE...", "compare with these: what grew, what shrank", ARG_FILES, 0 },
-	{ "--base-from", "TIME", "start of the base; without --base, of FILE", ARG_TIME,
+	{ "--base-from", "TIME", "start of the base (a time of FILE without --base)", ARG_TIME,
 	  AT(base_from) },
 	{ "--base-to", "TIME", "end of the base", ARG_TIME, AT(base_to) },
 	{ 0 },

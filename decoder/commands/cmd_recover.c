@@ -16,9 +16,9 @@
 #include "upload/recover/recover.h"
 
 static const struct command_option own_options[] = {
-	{ "-o", "DIR", "write profiles there, deliver nothing; also finished reports", ARG_STRING,
+	{ "-o", "DIR", "write all reports there as profiles, and deliver none", ARG_STRING,
 	  offsetof(struct args, output) },
-	{ "--dry-run", NULL, "show what there is, and change nothing", ARG_FLAG,
+	{ "--dry-run", NULL, "show what would be recovered, and change nothing", ARG_FLAG,
 	  offsetof(struct args, dry) },
 	{ 0 },
 };
