@@ -125,8 +125,9 @@ $(B)/obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(CFLAGS_in_$(subst /,_,$(*D))) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
 
-$(B)/obj/profile/flamegraph/flamegraph_page.o $(B)/image/obj/profile/flamegraph/flamegraph_page.o: \
-	profile/flamegraph/flamegraph.html
+$(B)/obj/profile/page/page.o $(B)/image/obj/profile/page/page.o: $(wildcard profile/page/*.css profile/page/*.js profile/page/*.html)
+$(B)/obj/profile/flamegraph/flamegraph_write.o $(B)/image/obj/profile/flamegraph/flamegraph_write.o: \
+	$(wildcard profile/flamegraph/*.css profile/flamegraph/*.js profile/flamegraph/*.html)
 $(B)/obj/profile/aggregate/preload_frames.o $(B)/image/obj/profile/aggregate/preload_frames.o: preload/exports.map
 
 # A signal handler may run where there is no thread control block to hold a canary, and it

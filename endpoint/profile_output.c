@@ -13,7 +13,6 @@
 #include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/profile.h"
 #include "profile/aggregate/retained.h"
-#include "profile/aggregate/tree.h"
 #include "profile/flamegraph/flamegraph_write.h"
 #include "profile/pprof/pprof_write.h"
 
@@ -45,7 +44,7 @@ static int recording_read(struct profile *profile, struct memory_feed *feed,
 	query.jobs = 1;
 	query.places = options->format == PROFILE_PPROF;
 	query.lines = query.places;
-	query.contexts = query.places;
+	query.contexts = query.places || options->format == PROFILE_FLAMEGRAPH;
 	query.newest = options->is_per_thread;
 	query_set_time(&query, options);
 	if (!options->is_retained)
@@ -118,20 +117,12 @@ static int text_write(FILE *file, const struct profile *p, bool is_per_thread)
 
 static int flamegraph_output_write(FILE *file, struct profile *profile, enum metric metric)
 {
-	struct tree tree = { 0 };
 	struct flamegraph graph = { .profile = profile,
-				    .tree = &tree,
 				    .metric = profile_choose_metric(profile, metric),
 				    .title = "asprof-agent" };
-	int err;
 
 	graph.by_total = metric_is_memory(graph.metric);
-	err = tree_add(&tree, profile, graph.metric, graph.by_total, true);
-	tree_sort(&tree, profile);
-	if (!err)
-		err = flamegraph_write(file, &graph);
-	tree_free(&tree);
-	return err ? -ENOMEM : 0;
+	return flamegraph_write(file, &graph) ? -ENOMEM : 0;
 }
 
 static int profile_write_format(FILE *file, struct profile *profile, struct memory_feed *feed,

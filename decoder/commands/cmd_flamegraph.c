@@ -5,7 +5,6 @@
 #include "decoder/output/message.h"
 #include "decoder/output/output.h"
 #include "profile/aggregate/profile.h"
-#include "profile/aggregate/tree.h"
 #include "profile/flamegraph/flamegraph_write.h"
 
 #include <stdlib.h>
@@ -18,7 +17,7 @@ static const struct command_option own_options[] = {
 	{ "--reverse", NULL, "start with the innermost frames", ARG_FLAG,
 	  offsetof(struct args, reverse) },
 	{ "--title", "TEXT", "the page's title", ARG_STRING, offsetof(struct args, title) },
-	{ "--min", "SHARE", "omit frames below this share of the whole (0)", ARG_RATIO,
+	{ "--min", "SHARE", "merge frames below this share of the whole (0)", ARG_RATIO,
 	  offsetof(struct args, min_share) },
 	{ 0 },
 };
@@ -31,28 +30,14 @@ const struct command_option *const flamegraph_options[] = {
 struct page {
 	const struct args *args;
 	struct profile profile, base;
-	struct tree tree;
 	enum metric metric;
 	bool by_total;
 };
-
-/* Threads are always the outermost frames: the page itself can hide them. */
-static int page_fill_tree(struct page *page)
-{
-	int err = tree_add(&page->tree, &page->profile, page->metric, page->by_total, true);
-
-	if (!err && page->args->base_count)
-		err = tree_add_base(&page->tree, &page->profile, &page->base, page->metric,
-				    page->by_total, true);
-	tree_sort(&page->tree, &page->profile);
-	return err;
-}
 
 static int page_print(struct page *page)
 {
 	const struct args *args = page->args;
 	struct flamegraph graph = { .profile = &page->profile,
-				    .tree = &page->tree,
 				    .metric = page->metric,
 				    .by_total = page->by_total,
 				    .threads = args->query.threads,
@@ -68,10 +53,6 @@ static int page_print(struct page *page)
 		 args->file_count > 1 ? " and others" : "");
 	if (!graph.title)
 		graph.title = title;
-	if (page_fill_tree(page)) {
-		message_print("out of memory");
-		return COMMAND_FAILED;
-	}
 	if (output_open(&output, args->output))
 		return COMMAND_FAILED;
 	err = flamegraph_write(output.file, &graph);
@@ -93,6 +74,7 @@ int cmd_flamegraph(int argc, char **argv)
 			"flame.html");
 		status = COMMAND_USAGE;
 	}
+	args.query.contexts = true; /* the page filters by labels */
 	if (status == COMMAND_OK) {
 		status = command_read_profile(&page.profile, &args, metric_mask(args.metric));
 		page.metric = profile_choose_metric(&page.profile, args.metric);
@@ -104,7 +86,6 @@ int cmd_flamegraph(int argc, char **argv)
 		if (status == COMMAND_OK)
 			empty_result_explain_profile(&page.profile, &args);
 	}
-	tree_free(&page.tree);
 	profile_free(&page.profile);
 	profile_free(&page.base);
 	args_free(&args);

@@ -353,6 +353,7 @@ void heap_visit_held(const struct heap *h, void (*visit)(void *arg, const struct
 
 struct adding {
 	struct profile *profile;
+	bool times;
 	int64_t cutoff_ns;
 };
 
@@ -361,19 +362,21 @@ static void add_held_sample(void *arg, const struct held *held)
 	const struct adding *adding = arg;
 
 	if (held->count > 0 && held->time_ns <= adding->cutoff_ns)
-		profile_add_sample(adding->profile,
-				   &(struct sample){ .stack = held->stack,
-						     .thread = held->thread,
-						     .metric = METRIC_LIVE,
-						     .count = held->count,
-						     .total = held->bytes,
-						     .count_variance = held->count_variance,
-						     .total_variance = held->bytes_variance });
+		profile_add_sample(
+			adding->profile,
+			&(struct sample){ .stack = held->stack,
+					  .thread = held->thread,
+					  .metric = METRIC_LIVE,
+					  .time_ms = adding->times ? held->time_ns / 1000000 : 0,
+					  .count = held->count,
+					  .total = held->bytes,
+					  .count_variance = held->count_variance,
+					  .total_variance = held->bytes_variance });
 }
 
 void heap_add_to_profile(struct heap *h, double tail)
 {
-	struct adding adding = { &h->profile, INT64_MAX };
+	struct adding adding = { &h->profile, h->query->times, INT64_MAX };
 
 	if (tail > 0 && h->first_ns <= h->last_ns)
 		adding.cutoff_ns =

@@ -18,20 +18,23 @@ const struct metric_text metric_texts[METRICS] = {
 	[METRIC_LOCK] = { "lock", "events", "nanoseconds" },
 };
 
-static uint32_t *profile_find_slot(const struct profile *p, uint32_t stack, uint32_t thread,
-				   uint32_t context, uint32_t metric)
+static bool sample_has_key_of(const struct sample *a, const struct sample *b)
 {
-	uint64_t hash = ((uint64_t)stack << 32 | thread) * 0x9E3779B97F4A7C15u;
+	return a->stack == b->stack && a->thread == b->thread && a->context == b->context &&
+	       a->metric == b->metric && a->time_ms == b->time_ms;
+}
+
+/* Returns the slot of the sample with the same key as KEY. */
+static uint32_t *profile_find_slot(const struct profile *p, const struct sample *key)
+{
+	uint64_t hash = ((uint64_t)key->stack << 32 | key->thread) * 0x9E3779B97F4A7C15u;
 	uint32_t mask = p->slot_count - 1, i;
 
-	hash = (hash ^ metric ^ (uint64_t)context << 8) * 0xff51afd7ed558ccdu;
-	for (i = (uint32_t)(hash >> 32) & mask; p->slots[i]; i = (i + 1) & mask) {
-		const struct sample *s = &p->samples[p->slots[i] - 1];
-
-		if (s->stack == stack && s->thread == thread && s->context == context &&
-		    s->metric == metric)
+	hash = (hash ^ (hash >> 31) ^ (uint64_t)key->time_ms) * 0x9E3779B97F4A7C15u;
+	hash = (hash ^ key->metric ^ (uint64_t)key->context << 8) * 0xff51afd7ed558ccdu;
+	for (i = (uint32_t)(hash >> 32) & mask; p->slots[i]; i = (i + 1) & mask)
+		if (sample_has_key_of(&p->samples[p->slots[i] - 1], key))
 			break;
-	}
 	return &p->slots[i];
 }
 
@@ -52,8 +55,7 @@ static int profile_grow(struct profile *p)
 	p->slot_count = capacity * 2;
 	p->capacity = capacity;
 	for (uint32_t i = 0; i < p->count; i++)
-		*profile_find_slot(p, p->samples[i].stack, p->samples[i].thread,
-				   p->samples[i].context, p->samples[i].metric) = i + 1;
+		*profile_find_slot(p, &p->samples[i]) = i + 1;
 	return 0;
 }
 
@@ -103,11 +105,12 @@ void profile_add_sample(struct profile *p, const struct sample *add)
 		p->out_of_memory = true;
 		return;
 	}
-	slot = profile_find_slot(p, add->stack, add->thread, add->context, add->metric);
+	slot = profile_find_slot(p, add);
 	if (!*slot) {
 		p->samples[p->count++] = (struct sample){ .stack = add->stack,
 							  .thread = add->thread,
 							  .context = add->context,
+							  .time_ms = add->time_ms,
 							  .metric = add->metric };
 		*slot = p->count;
 	}

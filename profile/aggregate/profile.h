@@ -33,6 +33,7 @@ struct sample {
 	uint32_t thread; /* in threads */
 	uint32_t metric;
 	uint32_t context; /* in names: labels of the thread's work, lines of "key=value"; 0: none */
+	int64_t time_ms;  /* since 1970; 0 without query.times, or unknown */
 	double count;     /* samples, or objects if allocations are scaled */
 	double total;     /* ns or bytes; 0 if unknown */
 	/* Sampling variance of both: the sum of the squares of the single samples' weights, without
@@ -89,7 +90,7 @@ void profile_merge(struct profile *into, const struct profile *from);
 /* Add one thread of FROM to INTO, even if it has no sample. Returns its ID in INTO. */
 uint32_t profile_merge_thread(struct profile *into, const struct profile *from, uint32_t thread);
 
-/* Add SAMPLE to the profile's sample with the same stack, thread, context and metric. */
+/* Add SAMPLE to the profile's sample with the same stack, thread, context, metric and time. */
 void profile_add_sample(struct profile *profile, const struct sample *sample);
 
 /* The same for COUNT samples of equal weight. */

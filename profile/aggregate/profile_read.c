@@ -86,19 +86,70 @@ static bool event_weigh(struct resolve *resolve, const struct settings *settings
 	return true;
 }
 
+static bool worker_add_event(struct worker *w, const struct tally *one, int64_t time)
+{
+	struct tally *sum = tallies_get(&w->tallies, &one->key);
+
+	if (!sum)
+		return false;
+	if (time > sum->newest)
+		sum->newest = time;
+	sum->count += one->count;
+	sum->total += one->total;
+	sum->scaled_count += one->scaled_count;
+	sum->scaled_total += one->scaled_total;
+	sum->count_variance += one->count_variance;
+	sum->total_variance += one->total_variance;
+	return true;
+}
+
+#define SPREAD_MAX 4096 /* intervals that one event is spread over; the rest is at its start */
+
+/* Add ONE with its time in milliseconds. A wall-clock event stands for several samples, at intervals
+ * from its time on, as in async-profiler. */
+static bool worker_add_event_at(struct worker *w, const struct settings *settings,
+				const struct jfr_chunk *chunk, double factor, struct tally one,
+				int64_t time)
+{
+	int64_t start_ns = ticks_to_ns_by(&chunk->header, factor, time), count = one.count;
+	int64_t interval_ns =
+		settings->wall_interval_ns ? settings->wall_interval_ns : settings->cpu_interval_ns;
+	int64_t spread = one.key.metric != METRIC_WALL ? 1
+			 : count < SPREAD_MAX          ? count
+						       : SPREAD_MAX;
+	bool ok = true;
+
+	if (interval_ns <= 0 || interval_ns > INT64_C(60) * 1000000000)
+		interval_ns = 50000000;
+	for (int64_t i = spread; i-- > 0 && ok;) {
+		struct tally part = one;
+
+		if (spread > 1) {
+			part.count = i ? 1 : count - spread + 1;
+			part.scaled_count = (double)part.count;
+		}
+		part.key.time_ms =
+			(int64_t)((uint64_t)start_ns + (uint64_t)(i * interval_ns)) / 1000000;
+		ok = worker_add_event(w, &part, time);
+	}
+	return ok;
+}
+
 static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct settings *settings)
 {
 	struct jfr_chunk *chunk = resolve->chunk;
 	struct jfr_event event;
 	struct jfr_scan scan;
-	struct tally one, *sum;
+	struct tally one;
 	int64_t from, to;
+	double factor = ns_per_tick(&chunk->header);
+	bool ok = true;
 	bool inside = period_covers(&w->period, &chunk->header, &from, &to);
 	bool contexts = w->query->contexts || filter_wants_contexts(w->query);
 
 	period_ticks(&w->period, &chunk->header, &from, &to);
 	jfr_scan_start(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES));
-	while (jfr_scan_next(&scan, &event)) {
+	while (ok && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING) {
 			settings_read_event(settings, chunk, &event);
 			continue;
@@ -114,19 +165,13 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 			continue;
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
-		sum = tallies_get(&w->tallies, &one.key);
-		if (!sum)
-			return false;
-		if (event.slot[JFR_TIME] > sum->newest)
-			sum->newest = event.slot[JFR_TIME];
-		sum->count += one.count;
-		sum->total += one.total;
-		sum->scaled_count += one.scaled_count;
-		sum->scaled_total += one.scaled_total;
-		sum->count_variance += one.count_variance;
-		sum->total_variance += one.total_variance;
+		if (w->query->times)
+			ok = worker_add_event_at(w, settings, chunk, factor, one,
+						 event.slot[JFR_TIME]);
+		else
+			ok = worker_add_event(w, &one, event.slot[JFR_TIME]);
 	}
-	return true;
+	return ok;
 }
 
 /* Total of a tally: for samples the time, from the interval; for locks the time, from ticks; else
@@ -174,6 +219,26 @@ static bool tally_is_newest(struct worker *w, const struct tally *t)
 	return thread && t->newest == thread->newest;
 }
 
+/* Returns the weights of T, without a stack, thread and context. */
+static struct sample tally_sample(const struct tally *t, const struct jfr_header *header,
+				  const struct settings *settings, bool scaled)
+{
+	struct sample s = { .metric = t->key.metric, .time_ms = t->key.time_ms };
+
+	if (scaled && t->key.metric == METRIC_MALLOC) {
+		s.count = t->scaled_count;
+		s.total = t->scaled_total;
+		s.count_variance = t->count_variance;
+		s.total_variance = t->total_variance;
+		return s;
+	}
+	s.count = (double)t->count;
+	s.total = tally_total(t, header, settings);
+	s.count_variance = s.count;
+	s.total_variance = s.count > 0 ? s.total * s.total / s.count : 0;
+	return s;
+}
+
 static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 			       const struct settings *settings)
 {
@@ -183,8 +248,8 @@ static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 
 	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
 		const struct tally *t = &w->tallies.table[i];
+		struct sample sample;
 		uint32_t stack, thread, context;
-		bool scaled = w->query->weighted;
 
 		if (!t->key.metric || (w->query->newest && !tally_is_newest(w, t)))
 			continue;
@@ -198,20 +263,11 @@ static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 				      (enum jfr_frame_type)t->key.leaf);
 		if (!filter_stack(&filter, stack, thread))
 			continue;
-		if (scaled && t->key.metric == METRIC_MALLOC)
-			profile_add_sample(&w->profile,
-					   &(struct sample){ .stack = stack,
-							     .thread = thread,
-							     .context = context,
-							     .metric = t->key.metric,
-							     .count = t->scaled_count,
-							     .total = t->scaled_total,
-							     .count_variance = t->count_variance,
-							     .total_variance = t->total_variance });
-		else
-			profile_add_with_context(&w->profile, stack, thread, context, t->key.metric,
-						 (double)t->count,
-						 tally_total(t, &resolve->chunk->header, settings));
+		sample = tally_sample(t, &resolve->chunk->header, settings, w->query->weighted);
+		sample.stack = stack;
+		sample.thread = thread;
+		sample.context = context;
+		profile_add_sample(&w->profile, &sample);
 	}
 	filter_free(&filter);
 }

@@ -86,6 +86,7 @@ struct query {
 	bool places;     /* store address, file and line in frames, even if they are not shown */
 	bool no_threads; /* count all samples for one thread, 0 */
 	bool contexts;   /* store contexts in samples */
+	bool times;      /* split samples by their time, in milliseconds */
 	bool newest;     /* only the last sample of each thread in each chunk */
 
 	/* Required labels, "KEY=VALUE", of the sample or its recording. Of several labels with the

@@ -10,6 +10,7 @@ static uint32_t tally_key_hash(const struct tally_key *key)
 	uint64_t hash = key->stack * 0x9E3779B97F4A7C15u;
 
 	hash = (hash ^ key->thread) * 0xff51afd7ed558ccdu;
+	hash = (hash ^ (hash >> 31) ^ (uint64_t)key->time_ms) * 0x9E3779B97F4A7C15u;
 	hash = (hash ^ (hash >> 29) ^ key->class ^ key->context << 20 ^
 		(uint64_t)key->metric << 56) *
 	       0xff51afd7ed558ccdu;
@@ -19,7 +20,8 @@ static uint32_t tally_key_hash(const struct tally_key *key)
 static bool tally_key_equal(const struct tally_key *a, const struct tally_key *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->class == b->class &&
-	       a->context == b->context && a->metric == b->metric && a->leaf == b->leaf;
+	       a->context == b->context && a->metric == b->metric && a->leaf == b->leaf &&
+	       a->time_ms == b->time_ms;
 }
 
 static struct tally *tallies_find(const struct tallies *tallies, const struct tally_key *key)

@@ -7,6 +7,7 @@
 
 struct tally_key {
 	uint64_t stack, thread, class, context;
+	int64_t time_ms; /* since 1970; 0: not requested */
 	uint32_t metric, leaf;
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate/frame_category.h"
+
 /* Compiled, interpreted and inlined code of one method is one node. */
 static uint32_t common_type(uint32_t type)
 {
@@ -50,6 +52,11 @@ static int tree_grow(struct tree *t)
 	return 0;
 }
 
+int tree_open(struct tree *tree)
+{
+	return !tree->count && tree_grow(tree) ? -ENOMEM : 0;
+}
+
 static uint32_t tree_add_child(struct tree *t, uint32_t parent, const struct frame *frame)
 {
 	uint32_t type = common_type(frame->type), *slot;
@@ -62,6 +69,7 @@ static uint32_t tree_add_child(struct tree *t, uint32_t parent, const struct fra
 		t->nodes[*slot] = (struct node){ .name = frame->name,
 						 .module = frame->module,
 						 .type = type,
+						 .category = frame->category,
 						 .parent = parent,
 						 .next = t->nodes[parent].child };
 		t->nodes[parent].child = *slot;
@@ -98,8 +106,9 @@ static struct frame frame_translate_names(struct profile *into, const struct pro
 	return out;
 }
 
-static void tree_add_stack(struct tree *t, struct profile *into, const struct profile *from,
-			   const struct sample *s, double weight, bool threads)
+static uint32_t tree_add_thread_stack(struct tree *t, struct profile *into,
+				      const struct profile *from, const struct sample *s,
+				      double weight, bool threads)
 {
 	const uint32_t *frames = intern_key(&from->stacks, s->stack);
 	uint32_t depth = intern_length(&from->stacks, s->stack) / sizeof(*frames), at = 0;
@@ -126,18 +135,26 @@ static void tree_add_stack(struct tree *t, struct profile *into, const struct pr
 		t->nodes[at].self += weight;
 	if (depth + threads > t->depth)
 		t->depth = depth + threads;
+	return at;
+}
+
+uint32_t tree_add_stack(struct tree *t, struct profile *into, const struct profile *from,
+			const struct sample *s, double weight)
+{
+	return tree_add_thread_stack(t, into, from, s, weight, false);
 }
 
 static int tree_add_samples(struct tree *t, struct profile *into, const struct profile *from,
 			    enum metric metric, bool by_total, bool threads)
 {
-	if (!t->count && tree_grow(t))
+	if (tree_open(t))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < from->count; i++) {
 		const struct sample *s = &from->samples[i];
 
 		if (s->metric == metric && s->stack)
-			tree_add_stack(t, into, from, s, by_total ? s->total : s->count, threads);
+			tree_add_thread_stack(t, into, from, s, by_total ? s->total : s->count,
+					      threads);
 	}
 	return t->out_of_memory ? -ENOMEM : 0;
 }
@@ -152,6 +169,50 @@ int tree_add_base(struct tree *tree, struct profile *profile, const struct profi
 		  enum metric metric, bool by_total, bool threads)
 {
 	return tree_add_samples(tree, profile, base, metric, by_total, threads);
+}
+
+/* Make lists of children from the parents of all nodes that were not merged. */
+static void tree_link_children(struct tree *t, const uint32_t *merged, uint32_t count)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		t->nodes[i].child = t->nodes[i].next = 0;
+	for (uint32_t i = 1; i < t->count; i++) {
+		struct node *n = &t->nodes[i];
+
+		if (i < count && merged[i] != i)
+			continue;
+		n->next = t->nodes[n->parent].child;
+		t->nodes[n->parent].child = i;
+	}
+}
+
+int tree_merge_small(struct tree *t, uint32_t name, double least, uint32_t *merged)
+{
+	const struct frame small = { .name = name,
+				     .type = JFR_FRAME_NATIVE,
+				     .category = FRAME_LIBRARY };
+	uint32_t count = t->count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct node n = t->nodes[i];
+
+		merged[i] = i;
+		if (i && merged[n.parent] != n.parent) {
+			merged[i] = merged[n.parent];
+			continue;
+		}
+		if (!i || n.total >= least || n.base_total >= least)
+			continue;
+		merged[i] = tree_add_child(t, n.parent, &small);
+		if (t->out_of_memory)
+			return -ENOMEM;
+		t->nodes[merged[i]].total += n.total;
+		t->nodes[merged[i]].base_total += n.base_total;
+		t->nodes[merged[i]].self += n.total;
+		t->nodes[merged[i]].base_self += n.base_total;
+	}
+	tree_link_children(t, merged, count);
+	return 0;
 }
 
 enum jfr_frame_type node_type(const struct node *n)

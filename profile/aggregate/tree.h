@@ -9,6 +9,7 @@ struct node {
 	uint32_t name;   /* in the profile's names */
 	uint32_t module; /* in the profile's names; 0: none */
 	uint32_t type; /* enum jfr_frame_type; Java's are all JFR_FRAME_JIT here, see node_type() */
+	uint32_t category;            /* enum frame_category */
 	uint32_t parent, child, next; /* indexes of nodes; 0: none, as the root is not a child */
 	double self, total;
 	double inlined, c1, interpreted; /* parts of total */
@@ -33,6 +34,19 @@ int tree_add(struct tree *tree, struct profile *profile, enum metric metric, boo
  * results. */
 int tree_add_base(struct tree *tree, struct profile *profile, const struct profile *base,
 		  enum metric metric, bool by_total, bool threads);
+
+/* Prepare TREE, which starts as {0}, for tree_add_stack(): create its root. Returns 0 or -ENOMEM. */
+int tree_open(struct tree *tree);
+
+/* Add WEIGHT to the stack of SAMPLE, a sample of FROM: PROFILE itself, or the base of a comparison.
+ * Returns the node of its innermost frame. When out of memory, sets tree->out_of_memory. */
+uint32_t tree_add_stack(struct tree *tree, struct profile *profile, const struct profile *from,
+			const struct sample *sample, double weight);
+
+/* Merge the children of each node whose totals are below LEAST into one child NAME. MERGED[n], an
+ * array of tree->count elements, is set to the node that now has the weight of n. Returns 0 or
+ * -ENOMEM. */
+int tree_merge_small(struct tree *tree, uint32_t name, double least, uint32_t *merged);
 
 /* Sort the children of each node by name. */
 void tree_sort(struct tree *tree, const struct profile *profile);

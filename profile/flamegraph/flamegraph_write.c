@@ -1,91 +1,15 @@
 /* Writer of a flame graph as one HTML page. */
 #include "profile/flamegraph/flamegraph_write.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "profile/aggregate/confidence.h"
-#include "profile/basics/text.h"
-#include "profile/flamegraph/flamegraph_page.h"
+#include "profile/page/page.h"
+#include "profile/page/page_stacks.h"
 
-/* Write STRING as JSON with '<' escaped: "</" and "<!--" have a meaning inside a script element. */
-static void json_write_script_string(FILE *out, const char *string)
-{
-	char *copy = NULL;
-	size_t size = 0;
-	FILE *memory = open_memstream(&copy, &size);
-
-	if (!memory)
-		return;
-	json_string(memory, string);
-	if (fclose(memory))
-		size = 0;
-	for (size_t i = 0; i < size; i++)
-		if (copy[i] == '<')
-			fputs("\\u003c", out);
-		else
-			fputc(copy[i], out);
-	free(copy);
-}
-
-/* Names used by the tree, in the order of their numbers in the page. */
-struct string_table {
-	uint32_t *number; /* number + 1 by name ID in the profile; 0: not added yet */
-	uint32_t *list;
-	uint32_t count;
-};
-
-static uint32_t string_table_add(struct string_table *s, uint32_t name)
-{
-	if (!s->number[name]) {
-		s->list[s->count] = name;
-		s->number[name] = ++s->count;
-	}
-	return s->number[name] - 1;
-}
-
-static void string_table_write(FILE *out, const struct string_table *s,
-			       const struct profile *profile)
-{
-	for (uint32_t i = 0; i < s->count; i++) {
-		fputs(i ? ",\n" : "", out);
-		json_write_script_string(out, intern_text(&profile->names, s->list[i]));
-	}
-}
-
-/* Write each node: depth, name, module, type, self, base self. The page derives parents from
- * depths. */
-static void flamegraph_write_nodes(FILE *out, const struct tree *tree, double least,
-				   struct string_table *names, struct string_table *modules)
-{
-	uint32_t at = tree->nodes[0].child, depth = 1;
-	bool first = true;
-
-	while (at) {
-		const struct node *n = &tree->nodes[at];
-		bool wanted = n->total >= least || n->base_total >= least;
-
-		if (wanted) {
-			fprintf(out, "%s%u,%u,%u,%u,%.0f,%.0f", first ? "" : ",\n", depth,
-				string_table_add(names, n->name),
-				string_table_add(modules, n->module), (unsigned)node_type(n),
-				n->self, n->base_self);
-			first = false;
-		}
-		if (wanted && n->child) {
-			at = n->child;
-			depth++;
-			continue;
-		}
-		while (at && !tree->nodes[at].next) {
-			at = tree->nodes[at].parent;
-			depth -= at ? 1 : 0;
-		}
-		at = at ? tree->nodes[at].next : 0;
-	}
-}
+PAGE_EMBED(flamegraph_script, "profile/flamegraph/flamegraph.js");
+extern const char flamegraph_script[];
 
 /* Write member NAME: the effective sample size of PROFILE; null if its shares are exact. */
 static void flamegraph_write_effective(FILE *out, const struct flamegraph *graph, const char *name,
@@ -99,57 +23,69 @@ static void flamegraph_write_effective(FILE *out, const struct flamegraph *graph
 	interval_json_effective(out, name, effective);
 }
 
-static int flamegraph_write_data(FILE *out, const struct flamegraph *graph)
+static void flamegraph_write_meta(FILE *out, const struct flamegraph *graph,
+				  const struct page_stacks *stacks)
 {
 	const struct profile *profile = graph->profile;
-	uint32_t count = profile->names.count + 1;
-	struct string_table names = { .number = calloc(count, sizeof(uint32_t)),
-				      .list = calloc(count, sizeof(uint32_t)) };
-	struct string_table modules = { .number = calloc(count, sizeof(uint32_t)),
-					.list = calloc(count, sizeof(uint32_t)) };
 	const struct metric_text *text = &metric_texts[graph->metric];
-	char losses[512];
-	int err = -ENOMEM;
+	bool has_time = profile->start_ns <= profile->end_ns;
+	char losses[512], notice[256];
 
-	if (!names.number || !names.list || !modules.number || !modules.list)
-		goto out;
-	string_table_add(&modules, 0);
-	fputs("{\"title\":", out);
-	json_write_script_string(out, graph->title);
 	losses_text(&profile->losses, graph->metric == METRIC_LIVE, losses, sizeof(losses));
-	fputs(",\"losses\":", out);
-	json_write_script_string(out, losses);
+	page_stacks_notice(stacks, 0, notice, sizeof(notice));
+	page_json_start(out, "meta");
+	fputs("{\"title\":", out);
+	page_json_string(out, graph->title);
+	fputs(",\"notices\":[", out);
+	page_json_string(out, losses);
+	fputc(',', out);
+	page_json_string(out, notice);
+	fprintf(out, "],\"start_ms\":%" PRId64 ",\"end_ms\":%" PRId64,
+		has_time ? profile->start_ns / 1000000 : 0,
+		has_time ? profile->end_ns / 1000000 : 0);
 	flamegraph_write_effective(out, graph, "effective", graph->profile);
 	flamegraph_write_effective(out, graph, "base_effective", graph->base);
-	fprintf(out, ",\"unit\":\"%s\",\"threads\":%s,\"reverse\":%s,\"base\":%s,\"nodes\":[",
+	fprintf(out, ",\"unit\":\"%s\",\"threads\":%s,\"reverse\":%s}",
 		graph->by_total ? text->total_unit : text->count_unit,
-		graph->threads ? "true" : "false", graph->reverse ? "true" : "false",
-		graph->base ? "true" : "false");
-	if (graph->tree->count)
-		flamegraph_write_nodes(out, graph->tree,
-				       graph->min_share * graph->tree->nodes[0].total, &names,
-				       &modules);
-	fputs("],\n\"names\":[", out);
-	string_table_write(out, &names, profile);
-	fputs("],\n\"modules\":[", out);
-	string_table_write(out, &modules, profile);
-	fputs("]}", out);
-	err = 0;
-out:
-	free(names.number);
-	free(names.list);
-	free(modules.number);
-	free(modules.list);
-	return err;
+		graph->threads ? "true" : "false", graph->reverse ? "true" : "false");
+	page_json_end(out);
+}
+
+static int flamegraph_write_stacks(FILE *file, const struct page_stacks *stacks,
+				   const struct profile *profile)
+{
+	struct page_data *data;
+	int err = page_data_open(&data, file, "stacks"), close_err;
+
+	if (err)
+		return err;
+	err = page_stacks_write(data, stacks, profile);
+	close_err = page_data_close(data);
+	return err ? err : close_err;
 }
 
 int flamegraph_write(FILE *file, const struct flamegraph *graph)
 {
-	const char *data = strstr(flamegraph_page, FLAMEGRAPH_DATA);
-	int err;
+	static const char *const scripts[] = { flamegraph_script, NULL };
+	struct page_stacks stacks = { 0 };
+	int err = page_stacks_add(&stacks, graph->profile, graph->profile, graph->metric,
+				  graph->by_total, false);
 
-	fwrite(flamegraph_page, 1, (size_t)(data - flamegraph_page), file);
-	err = flamegraph_write_data(file, graph);
-	fputs(data + strlen(FLAMEGRAPH_DATA), file);
+	if (!err && graph->base)
+		err = page_stacks_add(&stacks, graph->profile, graph->base, graph->metric,
+				      graph->by_total, true);
+	if (!err)
+		err = page_stacks_finish(&stacks, graph->profile, graph->min_share, 0);
+	if (err)
+		goto out;
+	page_write_start(file, graph->title, NULL);
+	fputs(page_header, file);
+	fputs(page_graph, file);
+	flamegraph_write_meta(file, graph, &stacks);
+	err = flamegraph_write_stacks(file, &stacks, graph->profile);
+	page_write_scripts(file, scripts);
+	page_write_end(file);
+out:
+	page_stacks_free(&stacks);
 	return err;
 }

@@ -6,18 +6,16 @@
 #include <stdio.h>
 
 #include "profile/aggregate/profile.h"
-#include "profile/aggregate/tree.h"
 
 struct flamegraph {
-	const struct profile *profile;
-	const struct tree *tree; /* sorted tree of the profile, with threads */
+	struct profile *profile; /* the base's names are added to it */
 	enum metric metric;
-	bool by_total; /* the tree's numbers are totals */
+	bool by_total; /* weights are totals, not counts */
 	bool threads;  /* initially split by thread */
 	bool reverse;  /* initially innermost frames first */
-	/* Base of a comparison, whose samples are in the tree too; NULL: no comparison. */
+	/* Base of a comparison; NULL: no comparison. */
 	const struct profile *base;
-	double min_share; /* frames with a smaller share of the total are omitted */
+	double min_share; /* frames with a smaller share of the total are merged */
 	const char *title;
 };
 

@@ -1,0 +1,85 @@
+/* Frame of a self-contained HTML page. */
+#include "profile/page/page.h"
+
+#include <stdlib.h>
+
+#include "profile/basics/text.h"
+
+PAGE_EMBED(page_style, "profile/page/page.css");
+PAGE_EMBED(page_script, "profile/page/page.js");
+PAGE_EMBED(page_stacks_script, "profile/page/stacks.js");
+PAGE_EMBED(page_graph_script, "profile/page/graph.js");
+PAGE_EMBED(page_header, "profile/page/header.html");
+PAGE_EMBED(page_graph, "profile/page/graph.html");
+
+/* Inline scripts and styles only. Trusted types refuse HTML from strings. */
+#define POLICY                                                                        \
+	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
+	"base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "   \
+	"trusted-types 'none'"
+
+static void html_write_text(FILE *file, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '<')
+			fputs("&lt;", file);
+		else if (*text == '&')
+			fputs("&amp;", file);
+		else
+			fputc(*text, file);
+}
+
+void page_write_start(FILE *file, const char *title, const char *style)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
+	      file);
+	html_write_text(file, title);
+	fprintf(file, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n", page_style,
+		style ? style : "");
+}
+
+void page_write_scripts(FILE *file, const char *const *scripts)
+{
+	fprintf(file, "<script>\n'use strict';\n%s%s%s", page_script, page_stacks_script,
+		page_graph_script);
+	for (; *scripts; scripts++)
+		fputs(*scripts, file);
+	fputs("</script>\n", file);
+}
+
+void page_write_end(FILE *file)
+{
+	fputs("</body>\n</html>\n", file);
+}
+
+void page_json_start(FILE *file, const char *id)
+{
+	fprintf(file, "<script id=\"%s\" type=\"application/json\">", id);
+}
+
+void page_json_end(FILE *file)
+{
+	fputs("</script>\n", file);
+}
+
+void page_json_string(FILE *file, const char *string)
+{
+	char *copy = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&copy, &size);
+
+	if (!memory)
+		return;
+	json_string(memory, string);
+	if (fclose(memory))
+		size = 0;
+	for (size_t i = 0; i < size; i++)
+		if (copy[i] == '<')
+			fputs("\\u003c", file);
+		else
+			fputc(copy[i], file);
+	free(copy);
+}

@@ -1,0 +1,350 @@
+/* Decoder of page_stacks.h, and trees of stacks: as recorded, by thread, and inverted. */
+
+const KERNEL = 5, SCRIPT = 7, JAVA_TYPES = new Set([0, 1, 2, 6]);
+const TYPE_NAMES = ['interpreted', 'JIT compiled', 'inlined', 'native', 'C++', 'kernel', 'C1 compiled',
+	'Python', 'JavaScript', 'Ruby', 'PHP', 'Perl'];
+const CATEGORIES = ['own', 'library', 'interpreter', 'kernel'];
+
+/* A profile. Node 0 is the root of all stacks, with frame 0; the nodes are in preorder. Frames after the last
+ * one are the threads. */
+class Stacks {
+	constructor(reader, hasTimes) {
+		const strings = ['all', ...reader.texts()];
+		let count = reader.number();
+		this.frames = count + 1;
+		const columns = [0, 0, 3, 0].map(root => {
+			const list = new Uint32Array(count + 1);
+			list.set(reader.column(count), 1);
+			list[0] = root;
+			return list;
+		});
+		[this.frameName, this.frameModule, this.frameType, this.frameCategory] = columns;
+		this.strings = strings;
+		this.numberFunctions();
+		this.readNodes(reader);
+		this.threads = ['', ...reader.texts()];
+		this.labels = ['', ...reader.texts()].map(text => text.split('\n').filter(line => line));
+		this.sets = [this.readSamples(reader, hasTimes), this.readSamples(reader, false)];
+	}
+	/* Frames of one function, which may be inlined in places, have one number: that of the first one. */
+	numberFunctions() {
+		const known = new Map();
+		this.functionOf = Uint32Array.from(this.frameName, (name, f) => {
+			const key = name * this.strings.length + this.frameModule[f];
+			if (!known.has(key)) known.set(key, f);
+			return known.get(key);
+		});
+	}
+	readNodes(reader) {
+		const count = reader.number(), ups = reader.column(count);
+		this.parent = new Int32Array(count + 1);
+		this.frame = new Uint32Array(count + 1);
+		this.frame.set(reader.column(count), 1);
+		this.parent[0] = -1;
+		for (let i = 1; i <= count; i++) {
+			let up = ups[i - 1], p = i - 1;
+			while (up--) p = this.parent[p];
+			this.parent[i] = p;
+		}
+	}
+	readSamples(reader, hasTimes) {
+		const count = reader.number();
+		const set = { count, row: hasTimes ? reader.column(count) : null, node: new Uint32Array(count) };
+		for (let i = 1; set.row && i < count; i++) set.row[i] += set.row[i - 1];
+		for (let i = 0, node = 0; i < count; i++) set.node[i] = node += reader.signed();
+		set.thread = reader.column(count);
+		set.label = reader.column(count);
+		set.value = reader.column(count, Float64Array);
+		return set;
+	}
+	name(frame) { return frame < this.frames ? this.strings[this.frameName[frame]] : this.threads[frame - this.frames]; }
+	module(frame) { return frame < this.frames && this.frameModule[frame] ? this.strings[this.frameModule[frame]] : ''; }
+	type(frame) { return frame < this.frames ? this.frameType[frame] : 3; }
+	category(frame) { return frame < this.frames ? this.frameCategory[frame] : 0; }
+	isThread(frame) { return frame >= this.frames; }
+
+	/* Returns the distinct values of the label KEY. */
+	labelValues(key) {
+		const start = key + '=', values = new Set();
+		for (const lines of this.labels)
+			for (const line of lines) if (line.startsWith(start)) values.add(line.slice(start.length));
+		return [...values].sort();
+	}
+}
+
+/* Weights of a selection of samples: `self` and `base` by node, and the samples themselves. WANTED(set, i, base) decides,
+ * for the profile's samples and the base's. */
+class Selection {
+	constructor(stacks, parts) {
+		const n = stacks.parent.length;
+		this.stacks = stacks;
+		this.parts = parts; /* [set, wanted(i), is base] */
+		this.self = new Float64Array(n);
+		this.base = new Float64Array(n);
+		this.whole = this.baseWhole = 0;
+		for (const [set, wanted, isBase] of parts) {
+			const into = isBase ? this.base : this.self;
+			let sum = 0;
+			for (let i = 0; i < set.count; i++) {
+				if (!wanted(i)) continue;
+				into[set.node[i]] += set.value[i];
+				sum += set.value[i];
+			}
+			if (isBase) this.baseWhole += sum;
+			else this.whole += sum;
+		}
+		/* In a comparison, the width of a stack is the larger of its shares in the profile and in the base, so
+		 * stacks that exist only in the base are visible. */
+		this.baseScale = this.whole && this.baseWhole ? this.whole / this.baseWhole : 1;
+	}
+	width(self, base) { return Math.max(self, base * this.baseScale); }
+}
+
+/* Tree of drawn boxes. Subclasses fill frame, parent, total, baseTotal, width by node; selfOf, list children. */
+class View {
+	constructor(selection) {
+		this.selection = selection;
+		this.stacks = selection.stacks;
+		this.sorted = new Map();
+	}
+	name(n) { return n ? this.stacks.name(this.frame[n]) : 'all'; }
+	depth(n) {
+		let d = 0;
+		while ((n = this.parent[n]) >= 0) d++;
+		return d;
+	}
+	/* Children, widest first; their x is set. */
+	kids(n) {
+		let list = this.sorted.get(n);
+		if (list) return list;
+		list = this.children(n).filter(k => this.width[k] > 0);
+		list.sort((a, b) => this.width[b] - this.width[a] || (this.name(a) < this.name(b) ? -1 : 1));
+		let x = this.x[n];
+		for (const k of list) { this.x[k] = x; x += this.width[k]; }
+		this.sorted.set(n, list);
+		return list;
+	}
+	/* Path of N as text for the URL, and the node of such a text. */
+	pathText(n) {
+		const path = [];
+		for (; n > 0; n = this.parent[n]) path.unshift(this.frame[n]);
+		return path.join('.');
+	}
+	findPath(text) {
+		let n = 0;
+		for (const frame of text ? text.split('.') : []) {
+			const k = this.kids(n).find(k => this.frame[k] === +frame);
+			if (k === undefined) break;
+			n = k;
+		}
+		return n;
+	}
+}
+
+/* Outermost frames first. */
+class Forward extends View {
+	constructor(selection, byThread) {
+		super(selection);
+		if (byThread) this.split();
+		else {
+			this.parent = this.stacks.parent;
+			this.frame = this.stacks.frame;
+			this.self = selection.self;
+			this.base = selection.base;
+		}
+		this.sum();
+	}
+	/* Copy the nodes of each thread's stacks below a node of that thread. */
+	split() {
+		const { stacks } = this, parent = [-1], frame = [0], self = [0], base = [0];
+		const copy = new Int32Array(stacks.parent.length), owner = new Int32Array(stacks.parent.length).fill(-1);
+		const groups = new Map();
+		for (const [set, wanted, isBase] of this.selection.parts)
+			for (let i = 0; i < set.count; i++) {
+				if (!wanted(i)) continue;
+				const t = set.thread[i];
+				if (!groups.has(t)) groups.set(t, []);
+				groups.get(t).push([set, i, isBase]);
+			}
+		const add = (p, f) => { parent.push(p); frame.push(f); self.push(0); base.push(0); return parent.length - 1; };
+		const path = [];
+		for (const [t, list] of groups) {
+			copy[0] = add(0, stacks.frames + t);
+			owner[0] = t;
+			for (const [set, i, isBase] of list) {
+				let n = set.node[i];
+				for (path.length = 0; owner[n] !== t; n = stacks.parent[n]) path.push(n);
+				while (path.length) {
+					const k = path.pop();
+					copy[k] = add(copy[stacks.parent[k]], stacks.frame[k]);
+					owner[k] = t;
+				}
+				(isBase ? base : self)[copy[set.node[i]]] += set.value[i];
+			}
+		}
+		Object.assign(this, { parent: Int32Array.from(parent), frame: Uint32Array.from(frame),
+			self: Float64Array.from(self), base: Float64Array.from(base) });
+	}
+	/* Parents have smaller numbers than their children. */
+	sum() {
+		const n = this.parent.length, { parent, base } = this, { baseScale, baseWhole } = this.selection;
+		const total = this.total = this.self.slice();
+		const baseTotal = this.baseTotal = baseWhole ? base.slice() : base;
+		const width = this.width = baseWhole ? this.self.map((v, i) => Math.max(v, base[i] * baseScale)) : total;
+		for (let i = n - 1; i > 0; i--) {
+			const p = parent[i];
+			total[p] += total[i];
+			if (!baseWhole) continue;
+			baseTotal[p] += baseTotal[i];
+			width[p] += width[i];
+		}
+		const first = this.first = new Int32Array(n), next = this.next = new Int32Array(n);
+		for (let i = n - 1; i > 0; i--) {
+			next[i] = first[parent[i]];
+			first[parent[i]] = i;
+		}
+		this.x = new Float64Array(n);
+	}
+	selfOf(n) { return this.self[n]; }
+	children(n) {
+		const list = [];
+		for (let k = this.first[n]; k; k = this.next[k]) list.push(k);
+		return list;
+	}
+	/* Calls VISIT(n) for all nodes. */
+	each(visit) { for (let i = 1; i < this.parent.length; i++) visit(i); }
+}
+
+/* Innermost frames first. Such a tree can be many times larger than the data, so children are created on demand. Each
+ * node has a range of `at`: positions in stacks, from the innermost frame outwards, and their weights. */
+class Inverted extends View {
+	constructor(selection, byThread) {
+		super(selection);
+		Object.assign(this, { frame: [0], parent: [-1], total: [0], baseTotal: [0], width: [0], x: [0], selfs: [0], range: [null] });
+		const groups = byThread ? [...this.groupByThread()] : [[-1, this.leaves()]];
+		this.at = new Int32Array(groups.reduce((n, [, list]) => n + list.length, 0));
+		this.entrySelf = new Float64Array(this.at.length);
+		this.entryBase = new Float64Array(this.at.length);
+		let end = 0;
+		const roots = [];
+		for (const [thread, list] of groups) {
+			const start = end;
+			for (const [n, self, base] of list) {
+				this.at[end] = n;
+				this.entrySelf[end] = self;
+				this.entryBase[end++] = base;
+			}
+			if (thread >= 0) roots.push(this.add(0, this.stacks.frames + thread, start, end));
+		}
+		this.weigh(0, 0, end);
+		this.range[0] = byThread ? null : [0, end, true];
+		this.threadRoots = byThread ? roots : null;
+	}
+	leaves() {
+		const { self, base } = this.selection, list = [];
+		for (let i = 0; i < self.length; i++) if (self[i] || base[i]) list.push([i, self[i], base[i]]);
+		return list;
+	}
+	groupByThread() {
+		const groups = new Map();
+		for (const [set, wanted, isBase] of this.selection.parts)
+			for (let i = 0; i < set.count; i++) {
+				if (!wanted(i)) continue;
+				const t = set.thread[i], v = set.value[i];
+				if (!groups.has(t)) groups.set(t, []);
+				groups.get(t).push([set.node[i], isBase ? 0 : v, isBase ? v : 0]);
+			}
+		return groups;
+	}
+	weigh(n, start, end) {
+		let self = 0, base = 0, width = 0;
+		for (let i = start; i < end; i++) {
+			self += this.entrySelf[i];
+			base += this.entryBase[i];
+			width += this.selection.width(this.entrySelf[i], this.entryBase[i]);
+		}
+		this.total[n] = self; this.baseTotal[n] = base; this.width[n] = width;
+	}
+	add(parent, frame, start, end, innermost) {
+		const n = this.frame.length;
+		this.frame.push(frame); this.parent.push(parent); this.x.push(0);
+		this.range.push([start, end, innermost]);
+		this.weigh(n, start, end);
+		this.selfs.push(0);
+		return n;
+	}
+	children(n) {
+		if (n === 0 && this.threadRoots) return this.threadRoots;
+		const [start, end] = this.range[n], { at, stacks } = this, isRoot = !n || stacks.isThread(this.frame[n]);
+		const groups = new Map();
+		for (let i = start; i < end; i++) {
+			if (!isRoot) at[i] = stacks.parent[at[i]];
+			if (at[i] <= 0) continue; /* end of the stack */
+			const f = stacks.frame[at[i]];
+			if (!groups.has(f)) groups.set(f, []);
+			groups.get(f).push([at[i], this.entrySelf[i], this.entryBase[i]]);
+		}
+		let to = start;
+		const list = [];
+		for (const [f, entries] of groups) {
+			const from = to;
+			for (const [node, self, base] of entries) {
+				at[to] = node;
+				this.entrySelf[to] = self;
+				this.entryBase[to++] = base;
+			}
+			const k = this.add(n, f, from, to);
+			if (isRoot) this.selfs[k] = this.total[k];
+			list.push(k);
+		}
+		return list;
+	}
+	selfOf(n) { return this.selfs[n]; }
+	/* Only the nodes that exist so far. */
+	each(visit) { for (let i = 1; i < this.frame.length; i++) visit(i); }
+}
+
+/* Share of the stacks with a frame that HIT, an array by frame, has. Returns [part, part of the base]. */
+function matchedWeight(selection, hit, threadHit) {
+	const { stacks } = selection, n = stacks.parent.length, inside = new Uint8Array(n);
+	for (let i = 1; i < n; i++) inside[i] = inside[stacks.parent[i]] || hit[stacks.frame[i]];
+	const sums = [0, 0];
+	for (const [set, wanted, isBase] of selection.parts)
+		for (let i = 0; i < set.count; i++)
+			if ((inside[set.node[i]] || threadHit && threadHit[set.thread[i]]) && wanted(i)) sums[isBase ? 1 : 0] += set.value[i];
+	return sums;
+}
+
+/* Functions with self and total weight. A recursive function counts once per stack. */
+function functionTable(forward) {
+	const { stacks, frame, self, base, total, baseTotal } = forward, { functionOf } = stacks;
+	const rows = Array.from({ length: stacks.frames }, (_, f) => ({ frame: f, self: 0, total: 0, baseSelf: 0, baseTotal: 0 }));
+	eachOutermost(forward, (n, outermost) => {
+		const row = rows[functionOf[frame[n]]];
+		row.self += self[n];
+		row.baseSelf += base[n];
+		if (outermost) { row.total += total[n]; row.baseTotal += baseTotal[n]; }
+	});
+	return rows.filter(r => r.frame && (r.total || r.baseTotal));
+}
+/* Calls VISIT(node, whether no caller is the same function) for all nodes of a Forward without threads. */
+function eachOutermost(forward, visit) {
+	const { parent, frame, stacks } = forward, { functionOf } = stacks, active = new Int32Array(stacks.frames), path = [0];
+	for (let i = 1; i < parent.length; i++) {
+		while (path[path.length - 1] !== parent[i]) active[functionOf[frame[path.pop()]]]--;
+		path.push(i);
+		visit(i, !active[functionOf[frame[i]]]++);
+	}
+}
+/* Callers and callees of a function: weights by function, of its outermost calls. */
+function neighbours(forward, wanted) {
+	const { frame, total, parent } = forward, { functionOf } = forward.stacks, callers = new Map(), callees = new Map();
+	const add = (map, n, v) => map.set(functionOf[frame[n]], (map.get(functionOf[frame[n]]) || 0) + v);
+	eachOutermost(forward, (n, outermost) => {
+		if (functionOf[frame[n]] !== wanted || !outermost || !total[n]) return;
+		add(callers, parent[n], total[n]);
+		for (const k of forward.children(n)) if (total[k]) add(callees, k, total[k]);
+	});
+	const sort = map => [...map].sort((a, b) => b[1] - a[1]);
+	return { callers: sort(callers), callees: sort(callees) };
+}
