@@ -2,6 +2,7 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
+#include "decoder/commands/export_formats.h"
 #include "decoder/output/output.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/profile.h"
@@ -85,22 +86,28 @@ static int collapsed_print(const struct args *args, struct profile *profile)
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
+int collapsed_export(struct args *args)
+{
+	struct profile profile = PROFILE_INIT;
+	int status = command_read_profile(&profile, args, metric_mask(args->metric));
+
+	if (profile.chunks && collapsed_print(args, &profile))
+		status = COMMAND_FAILED;
+	if (status == COMMAND_OK)
+		empty_result_explain_profile(&profile, args);
+	profile_free(&profile);
+	return status;
+}
+
 int cmd_collapsed(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct profile profile = PROFILE_INIT;
 	int status;
 
 	args.query.weighted = false; /* as in async-profiler's converter */
 	status = args_parse(&args, argc, argv, collapsed_options);
-	if (status == COMMAND_OK) {
-		status = command_read_profile(&profile, &args, metric_mask(args.metric));
-		if (profile.chunks && collapsed_print(&args, &profile))
-			status = COMMAND_FAILED;
-		if (status == COMMAND_OK)
-			empty_result_explain_profile(&profile, &args);
-	}
-	profile_free(&profile);
+	if (status == COMMAND_OK)
+		status = collapsed_export(&args);
 	args_free(&args);
 	return status;
 }

@@ -2,6 +2,7 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
+#include "decoder/commands/export_formats.h"
 #include "decoder/output/output.h"
 #include "decoder/output/message.h"
 #include "profile/pprof/pprof_write.h"
@@ -40,27 +41,32 @@ static int print_pprof(const struct args *args, const struct profile *profile)
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
+int pprof_export(struct args *args)
+{
+	struct profile profile = PROFILE_INIT;
+	uint32_t metrics = metric_mask(args->metric);
+	int status;
+
+	args->query.places = true;
+	args->query.contexts = true;
+	if (args->metric == METRIC_ANY)
+		metrics |= 1u << METRIC_LIVE;
+	status = command_read_profile(&profile, args, metrics);
+	if (profile.chunks && print_pprof(args, &profile))
+		status = COMMAND_FAILED;
+	if (status == COMMAND_OK)
+		empty_result_explain_profile(&profile, args);
+	profile_free(&profile);
+	return status;
+}
+
 int cmd_pprof(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
-	struct profile profile = PROFILE_INIT;
-	uint32_t metrics;
-	int status;
+	int status = args_parse(&args, argc, argv, pprof_options);
 
-	args.query.places = true;
-	args.query.contexts = true;
-	status = args_parse(&args, argc, argv, pprof_options);
-	if (status == COMMAND_OK) {
-		metrics = metric_mask(args.metric);
-		if (args.metric == METRIC_ANY)
-			metrics |= 1u << METRIC_LIVE;
-		status = command_read_profile(&profile, &args, metrics);
-		if (profile.chunks && print_pprof(&args, &profile))
-			status = COMMAND_FAILED;
-		if (status == COMMAND_OK)
-			empty_result_explain_profile(&profile, &args);
-	}
-	profile_free(&profile);
+	if (status == COMMAND_OK)
+		status = pprof_export(&args);
 	args_free(&args);
 	return status;
 }

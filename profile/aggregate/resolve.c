@@ -108,6 +108,16 @@ bool resolve_is_cpu(const struct resolve *r, const struct jfr_event *event)
 	return text ? is_default_state(text) : event->kind == JFR_EXECUTION_SAMPLE;
 }
 
+bool resolve_is_sleeping(const struct resolve *r, const struct jfr_event *event)
+{
+	struct resolve *scratch = (struct resolve *)r;
+	const char *text = constant_text(scratch, r->state_type, (uint64_t)event->slot[JFR_STATE]);
+	const struct jfr_constant_row *row =
+		text ? jfr_constant_named(JFR_T_THREAD_STATE, text) : NULL;
+
+	return row && row->key == JFR_STATE_SLEEPING;
+}
+
 /* Append frame ID and the frames that it is inlined into to the stack. Returns false when out of
  * memory. */
 static bool stack_append_frame(struct resolve *r, uint32_t id)

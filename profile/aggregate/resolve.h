@@ -26,4 +26,7 @@ uint32_t resolve_context(struct resolve *resolve, uint64_t key);
 /* Whether EVENT is a CPU sample, not a wall clock sample. */
 bool resolve_is_cpu(const struct resolve *resolve, const struct jfr_event *event);
 
+/* Whether EVENT, a wall clock sample, is of a thread that did not run. */
+bool resolve_is_sleeping(const struct resolve *resolve, const struct jfr_event *event);
+
 #endif

@@ -8,7 +8,7 @@
 #include "profile/aggregate/columns.h"
 #include "profile/basics/text.h"
 #include "profile/encode/proto.h"
-#include "profile/otlp/otlp_dictionary.h"
+#include "profile/otlp/otlp_parts.h"
 
 /* Returns a copy of TEXT, at most MAX bytes, as valid UTF-8, which protocol buffers require; NULL
  * when out of memory. Release with free(). */
@@ -25,7 +25,7 @@ static char *otlp_sanitize(struct otlp *out, const char *text, size_t max)
 
 #define ATTRIBUTE_MAX 4096
 
-static void otlp_append_resource(struct otlp *out, struct buf *to)
+void otlp_append_resource(struct otlp *out, struct buf *to)
 {
 	struct buf resource = BUF_INIT(to->max), item = BUF_INIT(to->max);
 
@@ -47,7 +47,7 @@ static void otlp_append_resource(struct otlp *out, struct buf *to)
 	buf_free(&item);
 }
 
-static void otlp_append_scope(struct otlp *out, struct buf *to)
+void otlp_append_scope(struct otlp *out, struct buf *to)
 {
 	struct buf scope = BUF_INIT(4096);
 
@@ -57,8 +57,8 @@ static void otlp_append_scope(struct otlp *out, struct buf *to)
 	buf_free(&scope);
 }
 
-static void otlp_append_value_type(struct otlp *out, struct buf *to, unsigned field,
-				   const char *type, const char *unit)
+void otlp_append_value_type(struct otlp *out, struct buf *to, unsigned field, const char *type,
+			    const char *unit)
 {
 	struct buf value = BUF_INIT(64);
 
@@ -134,10 +134,7 @@ static void otlp_append_context(struct otlp *out, struct buf *indices, struct sp
 	free(copy);
 }
 
-/* Append thread ID and name, if known, and the labels of the context as attributes, and then the
- * link to the span. */
-static void otlp_append_sample_attributes(struct otlp *out, struct buf *sample,
-					  const struct sample *s)
+void otlp_append_sample_attributes(struct otlp *out, struct buf *sample, const struct sample *s)
 {
 	const struct profile *profile = out->message->profile;
 	const struct thread_key *key = intern_key(&profile->threads, s->thread);
@@ -212,8 +209,7 @@ static bool has_samples(const struct otlp_message *message, enum metric metric)
 	return false;
 }
 
-/* The number of samples is not written next to the time: it follows from time and period. */
-static bool column_is_wanted(const struct columns *columns, const struct column *column)
+bool otlp_column_is_wanted(const struct columns *columns, const struct column *column)
 {
 	if (column->metric > METRIC_WALL || column->total)
 		return true;
@@ -237,7 +233,7 @@ int otlp_write(struct buf *to, const struct otlp_message *message)
 	otlp_append_resource(&out, &resource);
 	otlp_append_scope(&out, &scope);
 	for (size_t i = 0; i < columns.count; i++)
-		if (column_is_wanted(&columns, &columns.list[i]) &&
+		if (otlp_column_is_wanted(&columns, &columns.list[i]) &&
 		    has_samples(message, columns.list[i].metric))
 			otlp_append_profile(&out, &scope, &columns.list[i], (uint8_t)(i + 1));
 	otlp_set_error(&out, proto_message(&resource, 2, &scope));
