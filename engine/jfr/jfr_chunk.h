@@ -9,6 +9,7 @@
 #include "core/buf.h"
 #include "engine/jfr/jfr_interned.h"
 #include "engine/jfr/jfr_out.h"
+#include "engine/jfr/jfr_wait.h"
 
 struct jfr_writer {
 	struct buf metadata; /* the same in every chunk */
@@ -23,6 +24,7 @@ struct jfr_writer {
 	bool timed_by_others; /* headers have a duration of 0 */
 	uint64_t dropped;     /* dropped events of this chunk */
 	uint32_t context;     /* context of the next samples; 0: none */
+	struct jfr_wait wait; /* of the next wall-clock sample */
 
 	struct jfr_out out;
 };

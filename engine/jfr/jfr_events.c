@@ -6,9 +6,9 @@
 #include "engine/jfr/jfr_encode.h"
 #include "engine/jfr/jfr_write.h"
 
-/* An event of numbers only has at most eleven numbers of nine bytes, and a length of one byte. An
+/* An event of numbers only has at most twelve numbers of nine bytes, and a length of one byte. An
  * event with strings has a padded length. */
-#define NUMBERS_MAX (11 * JFR_VARINT_MAX)
+#define NUMBERS_MAX (12 * JFR_VARINT_MAX)
 #define STRING_HEAD (1 + JFR_VARINT_MAX)
 
 _Static_assert(1 + JFR_VARINT_MAX + NUMBERS_MAX < 128, "the length fits a one-byte varint");
@@ -103,6 +103,7 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
 {
 	struct event e;
+	uint8_t *extra;
 
 	if (!event_begin_numbers(w, &e, JFR_T_WALL_CLOCK_SAMPLE, ticks))
 		return;
@@ -111,8 +112,14 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 	event_put(&e, state);
 	event_put(&e, samples);
 	event_put(&e, span_ticks >> w->coarse);
-	event_put_context(w, &e);
+	extra = event_begin_extra(&e);
+	event_put(&e, w->context);
+	event_put(&e, w->wait.description);
+	event_put(&e, w->wait.owner_stack);
+	event_put(&e, w->wait.owner_delay_ns);
+	event_end_extra(&e, extra);
 	event_end_numbers(w, &e);
+	w->wait = (struct jfr_wait){ 0 };
 }
 
 void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
@@ -226,6 +233,38 @@ void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, 
 	event_put(&e, stack);
 	event_put(&e, (uint32_t)ready);
 	event_put(&e, w->context);
+	event_end_numbers(w, &e);
+}
+
+void jfr_thread_times(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks, pid_t tid,
+		      const struct jfr_thread_times *times)
+{
+	struct event e;
+
+	if (!event_begin_numbers(w, &e, JFR_T_THREAD_TIMES, ticks))
+		return;
+	event_put(&e, span_ticks >> w->coarse);
+	event_put_thread(w, &e, tid);
+	event_put(&e, times->cpu_ns);
+	event_put(&e, times->run_queue_ns);
+	event_put(&e, times->blocked_ns);
+	event_put(&e, times->major_faults);
+	event_put(&e, times->voluntary_switches);
+	event_put(&e, times->involuntary_switches);
+	event_put(&e, times->bytes_read);
+	event_put(&e, times->bytes_written);
+	event_end_numbers(w, &e);
+}
+
+void jfr_throttling(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks,
+		    uint64_t throttled_ns)
+{
+	struct event e;
+
+	if (!event_begin_numbers(w, &e, JFR_T_THROTTLING, ticks))
+		return;
+	event_put(&e, span_ticks >> w->coarse);
+	event_put(&e, throttled_ns);
 	event_end_numbers(w, &e);
 }
 

@@ -260,6 +260,19 @@ static void write_contexts(const struct pool_writer *w)
 	}
 }
 
+static uint32_t wait_count(const struct pool_writer *w)
+{
+	return w->interned->waits.count;
+}
+
+static void write_waits(const struct pool_writer *w)
+{
+	for (uint32_t id = 1; id <= w->interned->waits.count; id++) {
+		jfr_out_varint(w->out, id);
+		jfr_out_string(w->out, jfr_contexts_get(&w->interned->waits, id).labels);
+	}
+}
+
 /* The pools in the order in which they are written. Pools without functions come from
  * jfr_constants. */
 static const struct {
@@ -276,6 +289,7 @@ static const struct {
 	{ JFR_T_SYMBOL, symbol_count, write_symbols },
 	{ JFR_T_USER_EVENT_TYPE, user_type_count, write_user_types },
 	{ JFR_T_CONTEXT, context_count, write_contexts },
+	{ JFR_T_WAIT, wait_count, write_waits },
 };
 
 #define POOL_ROWS (sizeof(pool_rows) / sizeof(*pool_rows))
@@ -356,6 +370,7 @@ void jfr_interned_reset(struct jfr_interned *interned)
 	jfr_stacks_reset(&interned->stacks);
 	jfr_threads_next_chunk(&interned->threads);
 	jfr_contexts_reset(&interned->contexts);
+	jfr_contexts_reset(&interned->waits);
 }
 
 void jfr_interned_free(struct jfr_interned *interned)
@@ -368,4 +383,5 @@ void jfr_interned_free(struct jfr_interned *interned)
 	jfr_stacks_free(&interned->stacks);
 	jfr_threads_free(&interned->threads);
 	jfr_contexts_free(&interned->contexts);
+	jfr_contexts_free(&interned->waits);
 }

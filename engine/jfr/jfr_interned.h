@@ -17,6 +17,7 @@ struct jfr_interned {
 	struct jfr_stacks stacks;
 	struct jfr_threads threads;
 	struct jfr_contexts contexts;
+	struct jfr_contexts waits;            /* descriptions, as labels without ids */
 	char *user_types[JFR_USER_TYPES_MAX]; /* kept for the writer's life; ids are one more */
 	uint32_t user_type_count;
 

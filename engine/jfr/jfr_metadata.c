@@ -105,6 +105,7 @@ static const struct {
 	[JFR_UNIT_MILLIS] = { { { JFR_T_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH" } } },
 	[JFR_UNIT_SPAN_TICKS] = { { { JFR_T_TIMESPAN, "TICKS" } } },
 	[JFR_UNIT_SPAN_MILLIS] = { { { JFR_T_TIMESPAN, "MILLISECONDS" } } },
+	[JFR_UNIT_SPAN_NANOS] = { { { JFR_T_TIMESPAN, "NANOSECONDS" } } },
 };
 
 static uint32_t unit_annotations(enum jfr_unit unit)

@@ -46,6 +46,7 @@ const struct jfr_type_row jfr_types[] = {
 	SIMPLE(JFR_T_SYMBOL, "jdk.types.Symbol", "Symbol"),
 	SIMPLE(JFR_T_USER_EVENT_TYPE, "profiler.types.UserEventType", "User-Defined Event Type"),
 	SIMPLE(JFR_T_CONTEXT, JFR_CONTEXT_TYPE, "Context"),
+	SIMPLE(JFR_T_WAIT, JFR_WAIT_TYPE, "Wait"),
 
 	EVENT(JFR_T_EXECUTION_SAMPLE, JFR_EXECUTION_SAMPLE, "jdk.ExecutionSample", "Method Profiling Sample",
 	      "Java Virtual Machine", "Profiling"),
@@ -68,6 +69,9 @@ const struct jfr_type_row jfr_types[] = {
 	EVENT(JFR_T_LOSSES, JFR_LOSSES, "asprof.Losses", "Profiler Losses", "Profiler"),
 	EVENT(JFR_T_CRASH, JFR_OTHER, "asprof.Crash", "Crash", "Profiler"),
 	EVENT(JFR_T_STALL, JFR_STALL, "asprof.Stall", "Event Loop Stall", "Profiler"),
+	EVENT(JFR_T_THREAD_TIMES, JFR_THREAD_TIMES, "asprof.ThreadTimes", "Thread Times", "Profiler"),
+	EVENT(JFR_T_THROTTLING, JFR_THROTTLING, "asprof.Throttling", "CPU Limit of the Control Group",
+	      "Profiler"),
 
 	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
 	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
@@ -120,6 +124,10 @@ const struct jfr_field_row jfr_fields[] = {
 	 * event with a field of an unknown structure type a new identifier in each chunk, and its
 	 * pages then do not find the event. */
 	PLAIN(JFR_T_CONTEXT, "labels", JFR_T_STRING, "Labels"),
+
+	/* Lines of "key=value": state, then cause, call, on and owner if they are known. A single
+	 * field for the same reason. */
+	PLAIN(JFR_T_WAIT, "description", JFR_T_STRING, "Description"),
 
 	/* async-profiler's reader reads the known fields of a sample, of profiler.Malloc and of
 	 * profiler.Free. It then continues directly after them, regardless of the event's length.
@@ -181,6 +189,11 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_WALL_CLOCK_SAMPLE, "timeSpan", JFR_T_LONG, "Time Span", JFR_UNIT_SPAN_TICKS),
 	EXTRA(JFR_T_WALL_CLOCK_SAMPLE),
 	CONTEXT(JFR_T_WALL_CLOCK_SAMPLE),
+	POOLED(JFR_T_WALL_CLOCK_SAMPLE, "wait", JFR_T_WAIT, "Wait"),
+	/* Of the thread that owns the lock, taken ownerDelay after the sample. */
+	POOLED(JFR_T_WALL_CLOCK_SAMPLE, "ownerStackTrace", JFR_T_STACK_TRACE, "Owner's Stack Trace"),
+	NUMBER(JFR_T_WALL_CLOCK_SAMPLE, "ownerDelay", JFR_T_LONG, "Owner's Delay",
+	       JFR_UNIT_SPAN_NANOS),
 
 	START_TIME(JFR_T_MALLOC),
 	POOLED(JFR_T_MALLOC, "eventThread", JFR_T_THREAD, "Event Thread"),
@@ -251,6 +264,30 @@ const struct jfr_field_row jfr_fields[] = {
 	STACK_TRACE(JFR_T_STALL),
 	PLAIN(JFR_T_STALL, "ready", JFR_T_INT, "Ready Descriptors"),
 	CONTEXT(JFR_T_STALL),
+
+	/* The kernel's counts for one thread during the duration. The JDK's readers expect the
+	 * duration in ticks, after the start. The three times add up to it. */
+	START_TIME(JFR_T_THREAD_TIMES),
+	NUMBER(JFR_T_THREAD_TIMES, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
+	POOLED(JFR_T_THREAD_TIMES, "eventThread", JFR_T_THREAD, "Event Thread"),
+	NUMBER(JFR_T_THREAD_TIMES, "cpuTime", JFR_T_LONG, "CPU Time", JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_THREAD_TIMES, "runQueueTime", JFR_T_LONG, "Run Queue Time",
+	       JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_THREAD_TIMES, "blockedTime", JFR_T_LONG, "Blocked Time", JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_THREAD_TIMES, "majorFaults", JFR_T_LONG, "Major Page Faults", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_THREAD_TIMES, "voluntarySwitches", JFR_T_LONG, "Voluntary Context Switches",
+	       JFR_UNIT_COUNT),
+	NUMBER(JFR_T_THREAD_TIMES, "involuntarySwitches", JFR_T_LONG,
+	       "Involuntary Context Switches", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_THREAD_TIMES, "bytesRead", JFR_T_LONG, "Bytes Read", JFR_UNIT_BYTES),
+	NUMBER(JFR_T_THREAD_TIMES, "bytesWritten", JFR_T_LONG, "Bytes Written", JFR_UNIT_BYTES),
+
+	/* Time in which the control group's CPU limit kept the process off the processors, as the
+	 * sum of all processors. */
+	START_TIME(JFR_T_THROTTLING),
+	NUMBER(JFR_T_THROTTLING, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
+	NUMBER(JFR_T_THROTTLING, "throttledTime", JFR_T_LONG, "Throttled Time",
+	       JFR_UNIT_SPAN_NANOS),
 
 	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),
 	ARRAY(JFR_T_CATEGORY, "value", JFR_T_STRING, NULL),

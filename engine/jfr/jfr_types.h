@@ -36,6 +36,7 @@ enum jfr_type_id {
 	JFR_T_SYMBOL,
 	JFR_T_USER_EVENT_TYPE = 34,
 	JFR_T_CONTEXT = 60, /* only the agent's */
+	JFR_T_WAIT,
 
 	JFR_T_EVENT = 100, /* types from here up to JFR_T_ANNOTATION are jdk.jfr.Event */
 	JFR_T_EXECUTION_SAMPLE = 101,
@@ -53,6 +54,8 @@ enum jfr_type_id {
 	JFR_T_LOSSES,
 	JFR_T_CRASH,
 	JFR_T_STALL,
+	JFR_T_THREAD_TIMES,
+	JFR_T_THROTTLING,
 
 	JFR_T_ANNOTATION = 200, /* types above it are java.lang.annotation.Annotation */
 	JFR_T_LABEL,
@@ -77,6 +80,7 @@ enum jfr_unit {
 	JFR_UNIT_MILLIS,     /* a point in time, since 1970 */
 	JFR_UNIT_SPAN_TICKS, /* a duration */
 	JFR_UNIT_SPAN_MILLIS,
+	JFR_UNIT_SPAN_NANOS,
 };
 
 /* Kind of an event, from any writer: the agent's own events, and the events of the JDK and of
@@ -93,9 +97,11 @@ enum jfr_kind {
 	JFR_USER_EVENT,
 	JFR_SETTING,
 	JFR_LIBRARY,
-	JFR_RETAINED, /* asprof.RetainedHeap */
-	JFR_LOSSES,   /* asprof.Losses */
-	JFR_STALL,    /* asprof.Stall */
+	JFR_RETAINED,     /* asprof.RetainedHeap */
+	JFR_LOSSES,       /* asprof.Losses */
+	JFR_STALL,        /* asprof.Stall */
+	JFR_THREAD_TIMES, /* asprof.ThreadTimes */
+	JFR_THROTTLING,   /* asprof.Throttling */
 	JFR_KINDS,
 };
 
@@ -139,6 +145,9 @@ extern const size_t jfr_field_count;
 
 /* Type of the constants with the contexts of samples. */
 #define JFR_CONTEXT_TYPE "asprof.types.Context"
+
+/* Type of the constants with the states and wait causes of wall-clock samples. */
+#define JFR_WAIT_TYPE "asprof.types.Wait"
 
 /* Version of the fields that the agent adds after async-profiler's; never the id of an event. */
 #define JFR_EXTRA_VERSION 1

@@ -130,6 +130,7 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	w->start_ticks = start_ticks;
 	w->dropped = 0;
 	w->context = 0;
+	w->wait = (struct jfr_wait){ 0 };
 	jfr_interned_reset(&w->interned);
 	w->interned.stacks.max = JFR_STACKS_MAX_BYTES;
 	jfr_out_seek(&w->out, w->chunk_start);
@@ -276,6 +277,18 @@ uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)
 void jfr_use_context(struct jfr_writer *w, uint32_t id)
 {
 	w->context = id;
+}
+
+uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t length)
+{
+	const struct jfr_context description = { .labels = lines, .length = length };
+
+	return jfr_contexts_intern(&w->interned.waits, &description);
+}
+
+void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait)
+{
+	w->wait = *wait;
 }
 
 void jfr_thread(struct jfr_writer *w, pid_t tid, const char *name)

@@ -17,6 +17,7 @@
 #include "engine/jfr/jfr_limits.h"
 #include "engine/jfr/jfr_namer.h"
 #include "engine/jfr/jfr_types.h"
+#include "engine/jfr/jfr_wait.h"
 
 struct jfr_writer;
 
@@ -90,6 +91,13 @@ uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context);
 
 /* Set the context of the samples that are written from now on in this chunk to ID; 0: none. */
 void jfr_use_context(struct jfr_writer *w, uint32_t id);
+
+/* Intern the LENGTH bytes at LINES for this chunk: "key=value" lines, each with its newline.
+ * Returns the id; 0 if LENGTH is 0, or if the table is full (JFR_CONTEXTS_MAX). */
+uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t length);
+
+/* Set the wait of the next wall-clock sample, and of no other. */
+void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait);
 
 /* Set the name of thread TID in this chunk and the next ones; it replaces an older name. Threads
  * without events are not written. Threads with events and without a name are named "[tid=TID]". */
@@ -177,6 +185,21 @@ struct jfr_losses {
 /* An event-loop iteration lasted SPAN_TICKS from TICKS on, after a wait that returned READY. */
 void jfr_stall(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t span_ticks,
 	       int ready);
+
+/* What one thread did during SPAN_TICKS. The first three members add up to that time. */
+struct jfr_thread_times {
+	uint64_t cpu_ns, run_queue_ns, blocked_ns;
+	uint64_t major_faults;
+	uint64_t voluntary_switches, involuntary_switches;
+	uint64_t bytes_read, bytes_written;
+};
+
+void jfr_thread_times(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks, pid_t tid,
+		      const struct jfr_thread_times *times);
+
+/* The control group's CPU limit kept the process off the processors for THROTTLED_NS. */
+void jfr_throttling(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks,
+		    uint64_t throttled_ns);
 
 /* Signal SIGNO is about to terminate the program. */
 void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, int signo, int code,

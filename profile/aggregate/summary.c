@@ -138,7 +138,8 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 			*java = true;
 		if (event.kind == JFR_LOSSES)
 			summary_add_losses(s, chunk, &event);
-		else if (event.kind != JFR_OTHER && event.slot[JFR_THREAD])
+		else if (event.kind != JFR_OTHER && event.kind != JFR_THREAD_TIMES &&
+			 event.slot[JFR_THREAD])
 			summary_add_thread(
 				s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
 		if (s->want_metrics)

@@ -36,6 +36,9 @@ enum jfr_slot {
 	JFR_TOTAL_COUNT, /* allocatedCount */
 	JFR_TOTAL_BYTES, /* allocatedBytes */
 	JFR_CONTEXT,     /* key of a constant */
+	JFR_WAIT,        /* key of a constant */
+	JFR_OWNER_STACK, /* ownerStackTrace: key of a constant */
+	JFR_OWNER_DELAY, /* ownerDelay, in nanoseconds */
 	JFR_TYPE,
 	JFR_BASE,
 	JFR_TOP,

@@ -709,6 +709,92 @@ static const char *context_labels(const struct jfr_chunk *chunk, const struct jf
 	return buf_string(out);
 }
 
+START_TEST(wall_samples_with_a_wait_and_without)
+{
+	static const char lines[] = "state=waiting\ncause=lock\nowner=1002\n";
+	struct buf out = BUF_INIT(4096);
+	struct jfr_chunk chunk;
+	struct jfr_event event;
+	struct jfr_value value;
+	struct jfr_writer *w;
+	struct jfr_scan scan;
+	struct jfr_wait wait;
+	const uint8_t *file;
+	uint32_t sleep;
+	int fd;
+
+	w = begin(&fd);
+	sleep = SAMPLE_STACK(w, sample_sleep);
+	ck_assert_uint_eq(jfr_wait_description(w, lines, 0), 0);
+	wait.description = jfr_wait_description(w, lines, sizeof(lines) - 1);
+	wait.owner_stack = SAMPLE_STACK(w, sample_burn);
+	wait.owner_delay_ns = 1234567;
+	ck_assert_uint_eq(wait.description, 1);
+	ck_assert_uint_eq(jfr_wait_description(w, lines, sizeof(lines) - 1), 1);
+	jfr_use_wait(w, &wait);
+	for (int i = 0; i < 2; i++) /* the second one without a wait */
+		jfr_wall_sample(w, 5 * SAMPLE_TICKS, SAMPLE_TID, sleep, JFR_STATE_SLEEPING, 3, 9);
+	file = finish(w, fd, &chunk);
+	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_WALL_SAMPLE));
+	ck_assert(next_of(&scan, &event, JFR_T_WALL_CLOCK_SAMPLE));
+	ck_assert(jfr_event_get_field(&chunk, &event, "wait", &value));
+	ck_assert_str_eq(value.type->name, JFR_WAIT_TYPE);
+	ck_assert(jfr_value_append_string(&chunk, &value, &out));
+	ck_assert_str_eq(buf_string(&out), lines);
+	ck_assert_int_eq(event.slot[JFR_OWNER_STACK], wait.owner_stack);
+	ck_assert_int_eq(event.slot[JFR_OWNER_DELAY], 1234567);
+	ck_assert_int_eq(event.slot[JFR_SPAN], 9);
+	ck_assert(next_of(&scan, &event, JFR_T_WALL_CLOCK_SAMPLE));
+	ck_assert(!event.slot[JFR_WAIT] && !event.slot[JFR_OWNER_STACK]);
+	buf_free(&out);
+	done(&chunk, file, fd);
+}
+END_TEST
+
+START_TEST(times_of_a_thread_and_throttling)
+{
+	static const struct jfr_thread_times times = {
+		.cpu_ns = 1,
+		.run_queue_ns = 2,
+		.blocked_ns = 3,
+		.major_faults = 4,
+		.voluntary_switches = 5,
+		.involuntary_switches = 6,
+		.bytes_read = 7,
+		.bytes_written = UINT64_MAX,
+	};
+	static const char *const fields[] = {
+		"cpuTime",           "runQueueTime",        "blockedTime", "majorFaults",
+		"voluntarySwitches", "involuntarySwitches", "bytesRead",
+	};
+	struct jfr_chunk chunk;
+	struct jfr_event event;
+	struct jfr_writer *w;
+	struct jfr_scan scan;
+	const uint8_t *file;
+	int64_t tid = 0;
+	int fd;
+
+	w = begin(&fd);
+	jfr_thread_times(w, 5 * SAMPLE_TICKS, SAMPLE_TICKS, SAMPLE_TID, &times);
+	jfr_throttling(w, 6 * SAMPLE_TICKS, SAMPLE_TICKS, 77);
+	file = finish(w, fd, &chunk);
+	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_THREAD_TIMES) | JFR_MASK(JFR_THROTTLING));
+	ck_assert(next_of(&scan, &event, JFR_T_THREAD_TIMES));
+	ck_assert_int_eq(event.slot[JFR_TIME], 5 * SAMPLE_TICKS);
+	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS);
+	ck_assert(jfr_event_thread_id(&chunk, &event, "eventThread", &tid));
+	ck_assert_int_eq(tid, SAMPLE_TID);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		ck_assert_uint_eq(jfr_event_get_integer(&chunk, &event, fields[i]), i + 1);
+	ck_assert_uint_eq(jfr_event_get_integer(&chunk, &event, "bytesWritten"), UINT64_MAX);
+	ck_assert(next_of(&scan, &event, JFR_T_THROTTLING));
+	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS);
+	ck_assert_uint_eq(jfr_event_get_integer(&chunk, &event, "throttledTime"), 77);
+	done(&chunk, file, fd);
+}
+END_TEST
+
 /* What both a stall and a crash are told with here. */
 static const struct jfr_context worked_on = { .labels = "a=b\n", .length = 4 };
 
@@ -1100,6 +1186,8 @@ int main(void)
 	tcase_add_test(tcase, a_base_leaves_what_is_before_it);
 	tcase_add_test(tcase, stacks_are_shared_and_named);
 	tcase_add_test(tcase, a_full_stack_table_is_counted);
+	tcase_add_test(tcase, wall_samples_with_a_wait_and_without);
+	tcase_add_test(tcase, times_of_a_thread_and_throttling);
 	tcase_add_test(tcase, stalls_with_a_stack_and_without);
 	tcase_add_test(tcase, a_crash_tells_what_was_worked_on);
 	tcase_add_test(tcase, threads_have_their_newest_name);
