@@ -12,6 +12,11 @@
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_record.h"
 #include "engine/runtime/runtimes.h"
+#include "engine/wait/wait_look.h"
+
+_Static_assert((int)WAIT_ALL == (int)WAITS_ON && (int)WAIT_KINDS == (int)WAITS_KINDS &&
+		       (int)WAIT_OFF == (int)WAITS_OFF,
+	       "the setting is a detail of looks");
 
 /* async-profiler where its library is found, else the builtin engine; as the user chose. */
 static int choose_engine(const struct engine **engine, const struct config *c, struct wake *wake)
@@ -106,6 +111,7 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 	int err;
 
 	runtimes_wanted(c->frames == FRAMES_AUTO);
+	wait_look_detail((enum wait_detail)c->waits);
 	err = choose_engine(&equipment->engine, c, wake);
 	if (err)
 		return err;

@@ -18,6 +18,7 @@
 enum engine_choice { ENGINE_AUTO, ENGINE_ASYNC_PROFILER, ENGINE_BUILTIN };
 enum mem_engine_choice { MEM_ENGINE_AUTO, MEM_ENGINE_ENGINE, MEM_ENGINE_BUILTIN };
 enum frames_choice { FRAMES_AUTO, FRAMES_NATIVE };
+enum waits_choice { WAITS_ON, WAITS_KINDS, WAITS_OFF };
 
 /* Settings. The config owns the strings (some are literals); NULL: unset. All numbers are in the ranges of the
  * option table, so users need not check them. */
@@ -35,6 +36,7 @@ struct config {
 	uint64_t lock_ns;                  /* or OPTION_OFF */
 	const char *cstack;
 	enum frames_choice frames;
+	enum waits_choice waits;
 	const char *engine_options;
 	const char *profiling_group; /* the executable's base name when unset */
 	const char *tags;            /* "key=value,…", checked */

@@ -29,6 +29,13 @@ static const char *const frames_words[] = {
 	NULL,
 };
 
+static const char *const waits_words[] = {
+	[WAITS_ON] = "on",
+	[WAITS_KINDS] = "kinds",
+	[WAITS_OFF] = "off",
+	NULL,
+};
+
 static const char *const sandbox_words[] = { "leave", NULL };
 
 static const char *const log_words[] = {
@@ -43,6 +50,7 @@ static const char *const cstack_words[] = { "dwarf", "fp", "lbr", "vm", "vmx", "
 _Static_assert(sizeof(enum engine_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum mem_engine_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum frames_choice) == sizeof(unsigned int), "enum size");
+_Static_assert(sizeof(enum waits_choice) == sizeof(unsigned int), "enum size");
 _Static_assert(sizeof(enum log_level) == sizeof(unsigned int), "enum size");
 
 #define FIELD(field) .offset = offsetof(struct config, field)
@@ -150,6 +158,14 @@ const struct option option_table[] = {
 	  .fallback = "auto",
 	  .help = "`auto`: the builtin engine shows functions of Python, JavaScript, Ruby, PHP "
 		  "and Perl; `native`: it shows the C functions of their interpreters." },
+	{ .name = "WAITS",
+	  .type = OPTION_WORD,
+	  FIELD(waits),
+	  .words = waits_words,
+	  .fallback = "on",
+	  .help = "What the builtin engine records of waits: `on`: wall-clock samples have the "
+		  "thread's state, the cause of its wait, and its file, peer or lock; `kinds`: "
+		  "the same without paths and peers; `off`: nothing." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),

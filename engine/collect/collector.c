@@ -24,6 +24,8 @@
 #include "engine/sample/loop_iterations.h"
 #include "engine/sample/user_events.h"
 #include "engine/symbols/symbols.h"
+#include "engine/wait/wait_object.h"
+#include "engine/wait/wait_stack.h"
 
 #define LOAD_INTERVAL_NS    5000000000u
 #define LOOK_INTERVAL_NS    1000000000u
@@ -77,6 +79,7 @@ void collector_losses(struct engine_losses *losses)
 
 static void collector_close(void)
 {
+	wall_use_symbols(NULL);
 	chunks_close(&collector.chunks);
 	symbols_close(collector.symbols);
 	collector.symbols = NULL;
@@ -95,6 +98,7 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 	if (err)
 		return err;
 	err = symbols_open(&collector.symbols);
+	wall_use_symbols(err ? NULL : collector.symbols);
 	if (!err)
 		err = chunks_begin(&collector.chunks);
 	if (err)
@@ -297,6 +301,8 @@ static int collector_finish_chunk(bool last)
 		chunks_forget_threads(&collector.chunks);
 	collector_move_stacks();
 	symbols_release(collector.symbols);
+	wait_stack_forget();
+	wait_object_forget();
 	modules_forget();
 	return err;
 }

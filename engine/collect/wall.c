@@ -16,6 +16,8 @@
 #include "engine/collect/sample_context.h"
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
+#include "engine/wait/wait_lines.h"
+#include "engine/wait/wait_stack.h"
 
 /* CPU time that an interrupted thread may use to go back to sleep. It is allowed at the first check
  * after each sample; later checks count every nanosecond as a move. */
@@ -33,6 +35,7 @@ static struct {
 	uint64_t next_ns;
 	struct thread_wall *threads; /* by the index of their slots */
 	size_t room;
+	struct symbols *symbols;
 } wall = { .interval_ns = UINT64_MAX };
 
 struct thread_wall *wall_state(const struct thread *t)
@@ -59,9 +62,16 @@ void wall_start(uint64_t interval_ns)
 	wall.next_ns = 0;
 }
 
+void wall_use_symbols(struct symbols *symbols)
+{
+	wall.symbols = symbols;
+}
+
 static void wall_state_clear(struct thread_wall *w)
 {
 	free(w->pcs);
+	wait_clear(&w->wait);
+	wait_clear(&w->asked_wait);
 	*w = (struct thread_wall){ 0 };
 }
 
@@ -111,14 +121,40 @@ static bool wall_is_asleep(struct thread_wall *w, uint64_t cpu_ns)
 	return asleep;
 }
 
-/* Count T at its known place, or request a sample for this number of VISITS. */
+/* Look once at a thread that sleeps: it waits for the same as long as it does not run. */
+static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
+{
+	if (w->wait.state != WAIT_UNKNOWN)
+		return;
+	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
+	if (w->wait.state != WAIT_WAITING)
+		wait_clear(&w->wait);
+}
+
+static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_ns, uint32_t visits)
+{
+	struct wait wait = { 0 };
+
+	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
+	w->owed[wait.state] += visits;
+	if (wait.state == WAIT_WAITING)
+		wait_move(&w->asked_wait, &wait);
+	w->asked = thread_clock_interrupt(&t->clock);
+}
+
+/* Count T at its known place, or request a sample for this number of VISITS. A thread whose sample
+ * is pending has run since its known place, or blocks the signal: with looks, each visit counts with
+ * that sample, in the state that the visit finds. */
 static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t visits)
 {
-	if (w->known && (wall_is_asked(t, w) || wall_is_asleep(w, thread_clock_cpu(&t->clock)))) {
+	bool is_asked = wall_is_asked(t, w), looks = wait_look_is_on();
+	uint64_t cpu_ns = is_asked && !looks ? 0 : thread_clock_cpu(&t->clock);
+
+	if (w->known && (is_asked ? !looks : wall_is_asleep(w, cpu_ns))) {
+		wall_look_at_sleeper(t, w);
 		wall_count_sleeper(t, w, visits);
 	} else {
-		w->owed += visits;
-		w->asked = thread_clock_interrupt(&t->clock);
+		wall_request(t, w, cpu_ns, visits);
 	}
 }
 
@@ -225,6 +261,22 @@ static const struct context_record *wall_context(const struct thread_wall *w)
 	return w->context ? (const struct context_record *)(w->pcs + w->depth) : NULL;
 }
 
+/* Set the wait of the next event to WAIT, which has this stack. */
+static void wall_use_wait(struct jfr_writer *jfr, struct wait *wait, const uintptr_t *pcs,
+			  size_t count)
+{
+	char lines[WAIT_LINES_MAX];
+	struct jfr_wait use = { 0 };
+	size_t length;
+
+	wait_set_cause_by_stack(wait, wall.symbols, pcs, count);
+	length = wait_lines(wait, lines);
+	if (!length)
+		return;
+	use.description = jfr_wait_description(jfr, lines, length);
+	jfr_use_wait(jfr, &use);
+}
+
 static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
 {
 	struct thread_wall *w = wall_state(t);
@@ -234,6 +286,7 @@ static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
 		return;
 	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
 	jfr_use_context(jfr, sample_context_id(jfr, wall_context(w)));
+	wall_use_wait(jfr, &w->wait, w->pcs, w->depth);
 	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
 			w->last - w->first);
 	w->samples = 0;
@@ -255,30 +308,67 @@ static void wall_store_stack(struct thread_wall *w, const struct sample *sample)
 	w->known = true;
 }
 
+/* The thread sleeps at the place of SAMPLE. Count the visits there that found it waiting. */
+static void wall_record_sleeper(struct thread_wall *w, const struct sample *sample)
+{
+	uint32_t samples = w->owed[WAIT_WAITING] + w->owed[WAIT_UNKNOWN];
+
+	wall_store_stack(w, sample);
+	if (!w->known)
+		return;
+	wait_move(&w->wait, &w->asked_wait);
+	if (samples)
+		wall_count(w, samples, sample->ticks);
+	w->owed[WAIT_WAITING] = w->owed[WAIT_UNKNOWN] = 0;
+}
+
+/* Write the OWED visits as events, one for each state. The state is the look's, because it was found
+ * at the time of the visit: after an uninterruptible wait, for example, the handler finds the thread
+ * running. */
+static void wall_write_owed(struct jfr_writer *jfr, const struct sample *sample,
+			    const uint32_t owed[WAIT_STATES], struct wait *waiting)
+{
+	uint32_t stack = 0;
+
+	for (uint8_t i = 0; i < WAIT_STATES; i++) {
+		struct wait other = { .state = i };
+
+		if (!owed[i])
+			continue;
+		if (!stack)
+			stack = program_stack(jfr, sample->pcs, sample->count, sample->truncated);
+		jfr_use_context(jfr, sample_context_id(jfr, sample_context(sample)));
+		wall_use_wait(jfr, i == WAIT_WAITING ? waiting : &other, sample->pcs,
+			      sample->count);
+		jfr_wall_sample(jfr, sample->ticks, sample->tid, stack,
+				i == WAIT_UNKNOWN   ? (enum jfr_thread_state)sample->state
+				: i == WAIT_WAITING ? JFR_STATE_SLEEPING
+						    : JFR_STATE_RUNNABLE,
+				owed[i], 0);
+	}
+}
+
 void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 {
+	static const uint32_t once[WAIT_STATES] = { [WAIT_UNKNOWN] = 1 };
 	struct thread *t = (struct thread *)(uintptr_t)sample->args[0];
 	struct thread_wall *w = wall_state(t);
-	uint32_t samples = 1, stack;
 
 	/* The thread may have ended, and its slot may belong to another thread. */
-	if (w && atomic_load(&t->tid) == sample->tid) {
-		wall_write_event(jfr, t);
-		samples =
-			w->owed; /* 0: this sample was still in the ring when another one was requested */
-		w->owed = 0;
-		w->asked = w->known = w->settled = false;
-		w->cpu_ns = sample->args[1];
-		if (sample->state == JFR_STATE_SLEEPING)
-			wall_store_stack(w, sample);
-		if (w->known && samples)
-			wall_count(w, samples, sample->ticks);
-		if (w->known || !samples)
-			return;
+	if (!w || atomic_load(&t->tid) != sample->tid) {
+		wall_write_owed(jfr, sample, once, NULL);
+		return;
 	}
-	stack = program_stack(jfr, sample->pcs, sample->count, sample->truncated);
-	jfr_use_context(jfr, sample_context_id(jfr, sample_context(sample)));
-	jfr_wall_sample(jfr, sample->ticks, sample->tid, stack, sample->state, samples, 0);
+	wall_write_event(jfr, t);
+	wait_clear(&w->wait);
+	w->asked = w->known = w->settled = false;
+	w->cpu_ns = sample->args[1];
+	if (sample->state == JFR_STATE_SLEEPING)
+		wall_record_sleeper(w, sample);
+	/* None: this sample was still in the ring when another one was requested. */
+	wall_write_owed(jfr, sample, w->owed, &w->asked_wait);
+	memset(w->owed, 0, sizeof(w->owed));
+	wait_clear(&w->asked_wait);
 }
 
 static void wall_flush_one(void *context, struct thread *t)

@@ -9,21 +9,26 @@
 #include "engine/jfr/jfr_write.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
+#include "engine/symbols/symbols.h"
+#include "engine/wait/wait_look.h"
 
 /* Wall-clock state of the thread in a slot. */
 struct thread_wall {
-	bool known;           /* the thread sleeps in the stack below, as far as known */
-	bool settled;         /* it has not run since then, as was checked */
-	bool asked;           /* a sample was requested; see wall_is_asked() */
-	bool truncated;       /* the stack is truncated */
-	uint32_t depth;       /* of the stack */
-	uintptr_t *pcs;       /* malloc'd; the context follows */
-	uint8_t context;      /* length of the context in words; see ring.h */
-	uint64_t cpu_ns;      /* the thread's CPU time at that sample, or at the last check */
-	uint64_t due_ns;      /* next visit (monotonic); 0: not chosen yet */
-	uint32_t owed;        /* number of visits that the requested sample stands for */
-	uint32_t samples;     /* number counted since the last event */
-	uint64_t first, last; /* ticks of the first and the last of these */
+	bool known;                 /* the thread sleeps in the stack below, as far as known */
+	bool settled;               /* it has not run since then, as was checked */
+	bool asked;                 /* a sample was requested; see wall_is_asked() */
+	bool truncated;             /* the stack is truncated */
+	uint32_t depth;             /* of the stack */
+	uintptr_t *pcs;             /* malloc'd; the context follows */
+	uint8_t context;            /* length of the context in words; see ring.h */
+	uint64_t cpu_ns;            /* the thread's CPU time at that sample, or at the last check */
+	uint64_t due_ns;            /* next visit (monotonic); 0: not chosen yet */
+	uint32_t owed[WAIT_STATES]; /* visits that the requested sample stands for, by state */
+	struct wait asked_wait;     /* at the last of these visits that found it waiting */
+	struct wait wait;           /* at the known place; unknown until it is looked at */
+	struct wait_times seen;     /* see wait_look() */
+	uint32_t samples;           /* number counted since the last event */
+	uint64_t first, last;       /* ticks of the first and the last of these */
 };
 
 /* The state of T, valid until the next call for another thread; NULL when out of memory. */
@@ -32,6 +37,9 @@ struct thread_wall *wall_state(const struct thread *t);
 /* Visit every thread each INTERVAL_NS from now on; UINT64_MAX: never. */
 void wall_start(uint64_t interval_ns);
 void wall_stop(void);
+
+/* Use SYMBOLS to recognize the functions that wait from now on; NULL: none. */
+void wall_use_symbols(struct symbols *symbols);
 
 /* Visit the threads that are due. Returns the time of the next visit (monotonic). */
 uint64_t wall_visit(uint64_t now_ns);

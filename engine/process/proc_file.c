@@ -33,6 +33,18 @@ ssize_t proc_file_read_of(pid_t tid, const char *name, char *text, size_t size)
 	return read_text(fd_of_thread(tid, name, 0), text, size);
 }
 
+ssize_t proc_link_read_of(pid_t tid, const char *name, char *text, size_t size)
+{
+	ssize_t length;
+	char path[64];
+
+	snprintf(path, sizeof(path), fd_ids_are_as_here() ? "/proc/%d/%s" : "/proc/self/task/%d/%s",
+		 tid, name);
+	length = readlink(path, text, size - 1);
+	text[length > 0 ? length : 0] = '\0';
+	return length < 0 ? -errno : length;
+}
+
 FILE *proc_file_open(const char *path)
 {
 	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC));

@@ -3,11 +3,13 @@
  * modules that wall.c calls. */
 #include "engine/collect/wall.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "engine/wait/wait_stack.h"
 #include "test/fixtures/suite.h"
 
 #define MS       ((uint64_t)1000000)
@@ -34,6 +36,7 @@ static struct event {
 	uint32_t stack;
 	enum jfr_thread_state state;
 	uint32_t samples;
+	char wait[64];
 } events[4];
 static size_t event_count;
 static bool cut; /* whether the stack of the next sample is truncated */
@@ -110,12 +113,56 @@ void jfr_use_context(struct jfr_writer *w, uint32_t id)
 	context_now = id;
 }
 
+/* A wait is its lines. */
+static char wait_now[64];
+
+uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t length)
+{
+	(void)w;
+	snprintf(wait_now, sizeof(wait_now), "%.*s", (int)length, lines);
+	return 1;
+}
+
+void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait)
+{
+	(void)w;
+	ck_assert_uint_eq(wait->description, 1);
+}
+
+/* What looks find; unknown: looks are off. */
+static struct wait found;
+static unsigned looked;
+
+bool wait_look_is_on(void)
+{
+	return found.state != WAIT_UNKNOWN;
+}
+
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_times *seen)
+{
+	(void)cpu_ns, (void)seen;
+	ck_assert_int_ge(tid, 100);
+	looked += wait_look_is_on();
+	wait_clear(wait);
+	*wait = found;
+}
+
+void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const uintptr_t *pcs,
+			     size_t count)
+{
+	(void)symbols;
+	if (wait->is_futex && count)
+		wait->cause = pcs[0] == 0x20 ? WAIT_CONDITION : WAIT_LOCK;
+}
+
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
 {
 	(void)w;
 	ck_assert_uint_lt(event_count, sizeof(events) / sizeof(events[0]));
-	events[event_count++] = (struct event){ ticks, span_ticks, tid, stack, state, samples };
+	events[event_count] = (struct event){ ticks, span_ticks, tid, stack, state, samples, "" };
+	memcpy(events[event_count++].wait, wait_now, sizeof(wait_now));
+	wait_now[0] = '\0';
 }
 
 /* Thread I has taken the signal: on a stack of DEPTH from INNERMOST on. */
@@ -177,8 +224,9 @@ static void setup(void)
 {
 	memset(threads, 0, sizeof(threads));
 	thread_count = event_count = 0;
-	looks = counted = 0;
+	looks = counted = looked = 0;
 	cut = false;
+	found = (struct wait){ 0 };
 	can_interrupt = true;
 }
 
@@ -476,6 +524,76 @@ START_TEST(one_that_cannot_be_interrupted_now_is_counted_later)
 }
 END_TEST
 
+static void finds(enum wait_state state, enum wait_cause cause)
+{
+	found = (struct wait){
+		.state = (uint8_t)state,
+		.cause = (uint8_t)cause,
+		.number = -1,
+		.is_futex = cause == WAIT_LOCK,
+	};
+}
+
+START_TEST(a_sleeper_is_looked_at_once)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_SLEEP);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	visit(1, 3);
+	ck_assert_uint_eq(looked, 1);
+	wall_flush(NULL);
+	visit(4, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(looked, 1);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 4);
+	ck_assert_uint_eq(events[1].samples, 2);
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_str_eq(events[i].wait, "state=waiting\ncause=sleep\n");
+}
+END_TEST
+
+/* The visit found it running, and its signal found it asleep. */
+START_TEST(a_thread_that_has_just_gone_to_sleep)
+{
+	begin(1);
+	finds(WAIT_RUNNING, WAIT_NO_CAUSE);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	expect_event(0, 100, 0x20, JFR_STATE_RUNNABLE, 1);
+	ck_assert_str_eq(events[0].wait, "state=running\n");
+	finds(WAIT_WAITING, WAIT_LOCK);
+	visit(1, 2);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	ck_assert_uint_eq(looked, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(events[1].samples, 2);
+	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=condition\n"); /* by its stack */
+}
+END_TEST
+
+/* Its signal arrives after the wait, as after one that nothing interrupts. */
+START_TEST(each_visit_counts_in_its_state)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_FILE);
+	visit(0, 2);
+	finds(WAIT_RUNNABLE, WAIT_NO_CAUSE);
+	visit(2, 1);
+	runs(0, 0x30);
+	ck_assert_uint_eq(event_count, 2);
+	expect_event(0, 100, 0x30, JFR_STATE_RUNNABLE, 1);
+	expect_event(1, 100, 0x30, JFR_STATE_SLEEPING, 2);
+	ck_assert_str_eq(events[0].wait, "state=runnable\n");
+	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=file\n");
+	/* The next sample starts from none. */
+	visit(3, 1);
+	runs(0, 0x40);
+	ck_assert_uint_eq(event_count, 3);
+	ck_assert_uint_eq(events[2].samples, 1);
+}
+END_TEST
+
 START_TEST(each_thread_by_itself)
 {
 	begin(2);
@@ -604,6 +722,9 @@ int main(void)
 	tcase_add_test(tests, one_that_runs_owes_what_was_missed);
 	tcase_add_test(tests, a_sleeper_that_does_not_answer_is_counted);
 	tcase_add_test(tests, one_that_cannot_be_interrupted_now_is_counted_later);
+	tcase_add_test(tests, a_sleeper_is_looked_at_once);
+	tcase_add_test(tests, a_thread_that_has_just_gone_to_sleep);
+	tcase_add_test(tests, each_visit_counts_in_its_state);
 	tcase_add_test(tests, each_thread_by_itself);
 	tcase_add_test(tests, a_thread_that_is_gone_is_not_counted_any_more);
 	tcase_add_test(tests, a_sample_of_a_thread_that_is_gone);

@@ -1,0 +1,253 @@
+/* Looks at a thread from the agent's thread, without interrupting it. */
+#include "engine/wait/wait_look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "core/random.h"
+#include "core/text/text_clean.h"
+#include "engine/process/proc_file.h"
+#include "engine/reading/process_memory.h"
+#include "engine/wait/wait_calls.h"
+#include "engine/wait/wait_object.h"
+#include "engine/wait/wait_owner.h"
+
+static enum wait_detail detail = WAIT_OFF;
+
+void wait_look_detail(enum wait_detail wanted)
+{
+	detail = wanted;
+}
+
+bool wait_look_is_on(void)
+{
+	return detail != WAIT_OFF;
+}
+
+bool wait_arguments_parse(struct wait_arguments *out, const char *text)
+{
+	char *end;
+
+	*out = (struct wait_arguments){ .number = strtol(text, &end, 10) };
+	if (end == text || (*end != ' ' && *end != '\n'))
+		return false; /* "running" */
+	/* Outside a system call, the stack pointer and the program counter follow. */
+	for (size_t i = 0; i < 6 && out->number >= 0; i++) {
+		if (*end != ' ')
+			return false;
+		out->arguments[i] = strtoull(end + 1, &end, 16);
+	}
+	return true;
+}
+
+static void wait_set_object(struct wait *wait, const char *text)
+{
+	if (detail != WAIT_ALL || !*text)
+		return;
+	free(wait->object);
+	wait->object = strdup(text);
+	if (wait->object)
+		text_clean_string(wait->object);
+}
+
+/* The causes of reads and writes by the kind of their descriptor; WAIT_NO_CAUSE: the row's. */
+static const struct {
+	uint8_t read, write;
+} causes_of_objects[] = {
+	[WAIT_OBJECT_NONE] = { WAIT_NO_CAUSE, WAIT_NO_CAUSE },
+	[WAIT_OBJECT_FILE] = { WAIT_FILE, WAIT_FILE },
+	[WAIT_OBJECT_PIPE] = { WAIT_PIPE_READ, WAIT_PIPE_WRITE },
+	[WAIT_OBJECT_SOCKET] = { WAIT_SOCKET_READ, WAIT_SOCKET_WRITE },
+	[WAIT_OBJECT_LISTENER] = { WAIT_SOCKET_READ, WAIT_SOCKET_WRITE },
+	[WAIT_OBJECT_TIMER] = { WAIT_TIMER, WAIT_TIMER },
+	[WAIT_OBJECT_SEMAPHORE] = { WAIT_SEMAPHORE, WAIT_SEMAPHORE },
+	[WAIT_OBJECT_EVENTS] = { WAIT_IDLE, WAIT_IDLE },
+};
+
+static void wait_set_descriptor(struct wait *wait, pid_t tid, int fd, bool is_write)
+{
+	char text[WAIT_OBJECT_MAX];
+	enum wait_object_kind kind = wait_object_of_descriptor(tid, fd, text);
+	uint8_t cause = is_write ? causes_of_objects[kind].write : causes_of_objects[kind].read;
+
+	if (cause != WAIT_NO_CAUSE)
+		wait->cause = cause;
+	wait_set_object(wait, text);
+}
+
+/* A program that polls one descriptor waits for it, as in a read or write. A listening socket is the
+ * exception: that is an event loop. */
+static void wait_set_poll(struct wait *wait, pid_t tid, uintptr_t address, uintptr_t count)
+{
+	char text[WAIT_OBJECT_MAX];
+	struct pollfd one;
+
+	if (!count)
+		wait->cause = WAIT_SLEEP;
+	if (count != 1 || process_memory_read(address, &one, sizeof(one)))
+		return;
+	if (wait_object_of_descriptor(tid, one.fd, text) == WAIT_OBJECT_LISTENER)
+		wait_set_object(wait, text);
+	else
+		wait_set_descriptor(wait, tid, one.fd,
+				    (one.events & (POLLIN | POLLOUT)) == POLLOUT);
+}
+
+static void wait_set_connect(struct wait *wait, const uintptr_t *arguments)
+{
+	struct sockaddr_storage address = { 0 };
+	size_t size = arguments[2] < sizeof(address) ? arguments[2] : sizeof(address);
+	char text[WAIT_OBJECT_MAX];
+
+	if (process_memory_read(arguments[1], &address, size))
+		return;
+	/* Only TCP and Unix sockets wait there. */
+	wait_object_of_address((struct sockaddr *)&address, (socklen_t)size, IPPROTO_TCP, text);
+	wait_set_object(wait, text);
+}
+
+static void wait_set_path(struct wait *wait, uintptr_t address)
+{
+	char text[WAIT_OBJECT_MAX];
+	size_t size = sizeof(text) - 1;
+
+	/* The string may be shorter, and the page after it may not be mapped. */
+	while (size && process_memory_read(address, text, size))
+		size /= 2;
+	text[size] = '\0';
+	wait_set_object(wait, text);
+}
+
+static void wait_set_process(struct wait *wait, pid_t pid)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "pid %d", pid);
+	if (pid > 0)
+		wait_set_object(wait, text);
+}
+
+static void wait_set_fcntl(struct wait *wait, pid_t tid, const uintptr_t *arguments)
+{
+	uint8_t cause =
+		arguments[1] == F_SETLKW || arguments[1] == F_OFD_SETLKW ? WAIT_LOCK : WAIT_SYSCALL;
+
+	wait_set_descriptor(wait, tid, (int)arguments[0], false);
+	wait->cause = cause;
+}
+
+static void wait_set_futex(struct wait *wait, pid_t tid, uintptr_t address)
+{
+	wait->is_futex = true;
+	wait->lock = address;
+	wait_find_owner(wait, tid);
+}
+
+void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *call)
+{
+	const struct wait_call *row = call->number >= 0 ? wait_call_find(call->number) : NULL;
+	const uintptr_t *arguments = call->arguments;
+	uintptr_t first = row ? arguments[row->argument] : 0;
+
+	wait->number = call->number;
+	wait->cause = call->number < 0 ? WAIT_PAGE_FAULT : row ? (uint8_t)row->cause : WAIT_SYSCALL;
+	switch (row ? row->kind : WAIT_CALL_PLAIN) {
+	case WAIT_CALL_PLAIN:
+		break;
+	case WAIT_CALL_OBJECT:
+		wait_set_descriptor(wait, tid, (int)first, false);
+		wait->cause = (uint8_t)row->cause;
+		break;
+	case WAIT_CALL_READ:
+	case WAIT_CALL_WRITE:
+		wait_set_descriptor(wait, tid, (int)first, row->kind == WAIT_CALL_WRITE);
+		break;
+	case WAIT_CALL_PATH:
+		wait_set_path(wait, first);
+		break;
+	case WAIT_CALL_CONNECT:
+		wait_set_connect(wait, arguments);
+		break;
+	case WAIT_CALL_POLL:
+		wait_set_poll(wait, tid, first, arguments[1]);
+		break;
+	case WAIT_CALL_SELECT:
+		wait->cause = first ? WAIT_IDLE : WAIT_SLEEP;
+		break;
+	case WAIT_CALL_FUTEX:
+		wait_set_futex(wait, tid, first);
+		break;
+	case WAIT_CALL_FCNTL:
+		wait_set_fcntl(wait, tid, arguments);
+		break;
+	case WAIT_CALL_WAIT4:
+		wait_set_process(wait, (pid_t)first);
+		break;
+	case WAIT_CALL_WAITID:
+		wait_set_process(wait, first == P_PID ? (pid_t)arguments[1] : 0);
+		break;
+	}
+}
+
+/* For a process that has changed its user: the name of a function of the kernel. Returns false if
+ * the thread is not waiting. */
+static bool wait_look_by_function(struct wait *wait, pid_t tid)
+{
+	char name[64];
+
+	if (proc_file_read_of(tid, "wchan", name, sizeof(name)) <= 0 || name[0] == '0')
+		return false;
+	wait->number = -1;
+	wait->cause = (uint8_t)wait_cause_of_function(name);
+	wait->is_futex = wait->cause == WAIT_LOCK && !strncmp(name, "futex_", 6);
+	return true;
+}
+
+/* The second number of that file; 0 if it cannot be read. */
+static uint64_t read_queue_ns(pid_t tid)
+{
+	char text[80], *end;
+
+	if (proc_file_read_of(tid, "schedstat", text, sizeof(text)) <= 0)
+		return 0;
+	strtoull(text, &end, 10);
+	return strtoull(end, NULL, 10);
+}
+
+static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_times *seen)
+{
+	struct wait_times now = { cpu_ns, read_queue_ns(tid) };
+	uint64_t ran_ns = now.cpu_ns - seen->cpu_ns, queued_ns = now.queue_ns - seen->queue_ns;
+
+	*seen = now;
+	/* The kernel adds a time in the queue when that time ends. */
+	if (!ran_ns)
+		return WAIT_RUNNABLE;
+	return random_below(ran_ns + queued_ns) < ran_ns ? WAIT_RUNNING : WAIT_RUNNABLE;
+}
+
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_times *seen)
+{
+	struct wait_arguments call;
+	bool is_waiting;
+	char text[256];
+	ssize_t length;
+
+	wait_clear(wait);
+	if (detail == WAIT_OFF)
+		return;
+	length = proc_file_read_of(tid, "syscall", text, sizeof(text));
+	if (length == -ENOENT || length == -ESRCH)
+		return;
+	is_waiting =
+		length > 0 ? wait_arguments_parse(&call, text) : wait_look_by_function(wait, tid);
+	if (is_waiting && length > 0)
+		wait_set_call(wait, tid, &call);
+	wait->state = is_waiting ? WAIT_WAITING : state_by_times(tid, cpu_ns, seen);
+}

@@ -1,0 +1,58 @@
+/* Owners of locks, from the words of the C library's locks. */
+#include "engine/wait/wait_owner.h"
+
+#include "core/own_thread.h"
+#include "core/system.h"
+#include "engine/reading/process_memory.h"
+
+/* The bits of a futex that hold a thread's id (FUTEX_TID_MASK). */
+#define TID_MASK 0x3fffffffu
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* A read-write lock has two futexes, at offsets 8 and 12; its writer is at offset 24. Sources:
+ * sysdeps/nptl/bits/struct_mutex.h and struct_rwlock.h of glibc, src/internal/pthread_impl.h of
+ * musl. */
+static const struct {
+	uint8_t word; /* from the futex on */
+	uint8_t kind;
+} places[] = {
+	{ 2, WAIT_OWNER_MUTEX },
+	{ 0, WAIT_OWNER_WORD },
+	{ 4, WAIT_OWNER_RWLOCK },
+	{ 3, WAIT_OWNER_RWLOCK },
+};
+
+pid_t wait_owner_of_words(const uint32_t words[WAIT_OWNER_WORDS], size_t count,
+			  bool (*is_thread)(void *context, pid_t tid), void *context,
+			  enum wait_owner_kind *kind)
+{
+	for (size_t i = 0; i < COUNT(places); i++) {
+		pid_t tid = places[i].word < count ? (pid_t)(words[places[i].word] & TID_MASK) : 0;
+
+		if (tid && is_thread(context, tid)) {
+			*kind = (enum wait_owner_kind)places[i].kind;
+			return tid;
+		}
+	}
+	*kind = WAIT_OWNER_NONE;
+	return 0;
+}
+
+static bool is_other_thread(void *waiter, pid_t tid)
+{
+	return tid != *(pid_t *)waiter && !system_thread_is_gone(tid) && !own_thread_has_id(tid);
+}
+
+void wait_find_owner(struct wait *wait, pid_t tid)
+{
+	uint32_t words[WAIT_OWNER_WORDS];
+	enum wait_owner_kind kind;
+	size_t count = WAIT_OWNER_WORDS;
+
+	/* The lock may end at the end of a mapping. */
+	while (count && process_memory_read(wait->lock, words, count * sizeof(*words)))
+		count--;
+	wait->owner = wait_owner_of_words(words, count, is_other_thread, &tid, &kind);
+	wait->owner_kind = (uint8_t)kind;
+}

@@ -1,0 +1,301 @@
+/* engine/wait/wait_look and wait_object: what a thread waits for, by its system call. */
+#include "engine/wait/wait_look.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "engine/wait/wait_calls.h"
+#include "engine/wait/wait_lines.h"
+#include "engine/wait/wait_object.h"
+#include "test/fixtures/suite.h"
+
+static const struct {
+	const char *text;
+	bool is_waiting;
+	long number;
+	uintptr_t first, last;
+} texts[] = {
+	{ "202 0x7f00 0x80 0x2 0x0 0x0 0xffffffffffffffff 0x7ffe 0x7f12\n", true, 202, 0x7f00,
+	  UINTPTR_MAX },
+	{ "0 0x3 0x1 0x2 0x3 0x4 0x5 0x7ffe 0x7f12\n", true, 0, 3, 5 },
+	{ "-1 0x7ffe 0x7f12\n", true, -1, 0, 0 },
+	{ "running\n", false, 0, 0, 0 },
+	{ "", false, 0, 0, 0 },
+	{ "0\n", false, 0, 0, 0 },
+	{ "0 0x3 0x1", false, 0, 0, 0 },
+	{ "12x 0x3", false, 0, 0, 0 },
+};
+
+START_TEST(contents_of_the_file)
+{
+	struct wait_arguments call;
+
+	ck_assert_int_eq(wait_arguments_parse(&call, texts[_i].text), texts[_i].is_waiting);
+	if (!texts[_i].is_waiting)
+		return;
+	ck_assert_int_eq(call.number, texts[_i].number);
+	ck_assert_uint_eq(call.arguments[0], texts[_i].first);
+	ck_assert_uint_eq(call.arguments[5], texts[_i].last);
+}
+END_TEST
+
+/* Descriptors of each kind, in the order of this list. */
+enum { FILE_FD, PIPE_FD, SOCKET_FD, LISTENER_FD, TIMER_FD, EVENT_FD, CLOSED_FD, FDS };
+
+static int fds[FDS];
+static struct pollfd polled[2];
+static char port[64];
+
+static void open_fds(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int pair[2];
+
+	fds[FILE_FD] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(pipe(pair), 0);
+	fds[PIPE_FD] = pair[0];
+	fds[LISTENER_FD] = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(fds[LISTENER_FD], (struct sockaddr *)&address, size), 0);
+	ck_assert_int_eq(listen(fds[LISTENER_FD], 1), 0);
+	ck_assert_int_eq(getsockname(fds[LISTENER_FD], (struct sockaddr *)&address, &size), 0);
+	fds[SOCKET_FD] = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(fds[SOCKET_FD], (struct sockaddr *)&address, size), 0);
+	fds[TIMER_FD] = timerfd_create(CLOCK_MONOTONIC, 0);
+	fds[EVENT_FD] = eventfd(0, 0);
+	fds[CLOSED_FD] = 999;
+	snprintf(port, sizeof(port), "tcp 127.0.0.1:%u", ntohs(address.sin_port));
+}
+
+/* A call with its first three arguments; FD: index of the descriptor that is the first, or -1. */
+static const struct {
+	long number;
+	int fd;
+	uintptr_t arguments[3];
+	enum wait_cause cause;
+	const char *object; /* "": none */
+} calls[] = {
+	{ SYS_read, FILE_FD, { 0 }, WAIT_FILE, "/dev/null" },
+	{ SYS_read, TIMER_FD, { 0 }, WAIT_TIMER, "anon_inode:[timerfd]" },
+	{ SYS_read, EVENT_FD, { 0 }, WAIT_SEMAPHORE, "anon_inode:[eventfd]" },
+	{ SYS_read, CLOSED_FD, { 0 }, WAIT_FILE, "" },
+	{ SYS_write, FILE_FD, { 0 }, WAIT_FILE, "/dev/null" },
+	{ SYS_fsync, FILE_FD, { 0 }, WAIT_FILE, "/dev/null" },
+	{ SYS_ioctl, FILE_FD, { 0 }, WAIT_SYSCALL, "/dev/null" },
+	{ SYS_fcntl, FILE_FD, { 0, F_SETLKW }, WAIT_LOCK, "/dev/null" },
+	{ SYS_fcntl, FILE_FD, { 0, F_GETFL }, WAIT_SYSCALL, "/dev/null" },
+	{ SYS_openat, -1, { 0, (uintptr_t) "/a\nb" }, WAIT_FILE, "/a?b" },
+	{ SYS_ppoll, -1, { 0, 0 }, WAIT_SLEEP, "" },
+	{ SYS_ppoll, -1, { (uintptr_t)polled, 2 }, WAIT_IDLE, "" },
+	{ SYS_ppoll, -1, { 1, 1 }, WAIT_IDLE, "" }, /* an address that cannot be read */
+	{ SYS_pselect6, -1, { 0 }, WAIT_SLEEP, "" },
+	{ SYS_pselect6, -1, { 5 }, WAIT_IDLE, "" },
+	{ SYS_epoll_pwait, FILE_FD, { 0 }, WAIT_IDLE, "" },
+	{ SYS_clock_nanosleep, -1, { 0 }, WAIT_SLEEP, "" },
+	{ SYS_wait4, -1, { 123 }, WAIT_CHILD, "pid 123" },
+	{ SYS_wait4, -1, { (uintptr_t)-1 }, WAIT_CHILD, "" },
+	{ SYS_waitid, -1, { 1, 456 }, WAIT_CHILD, "pid 456" },
+	{ SYS_futex, -1, { (uintptr_t)polled }, WAIT_LOCK, "" },
+	{ 9999, -1, { 0 }, WAIT_SYSCALL, "" },
+	{ -1, -1, { 0 }, WAIT_PAGE_FAULT, "" },
+};
+
+static struct wait wait_in(long number, uintptr_t first, const uintptr_t *others)
+{
+	struct wait_arguments call = { number, { first, others[1], others[2] } };
+	struct wait wait = { 0 };
+
+	wait_set_call(&wait, (pid_t)syscall(SYS_gettid), &call);
+	return wait;
+}
+
+START_TEST(causes_of_calls)
+{
+	struct wait wait;
+
+	open_fds();
+	wait_look_detail(WAIT_ALL);
+	wait = wait_in(calls[_i].number,
+		       calls[_i].fd < 0 ? calls[_i].arguments[0] : (uintptr_t)fds[calls[_i].fd],
+		       calls[_i].arguments);
+	ck_assert_str_eq(wait_cause_names[wait.cause], wait_cause_names[calls[_i].cause]);
+	ck_assert_str_eq(wait.object ? wait.object : "", calls[_i].object);
+	wait_clear(&wait);
+	wait_look_detail(WAIT_KINDS);
+	wait = wait_in(calls[_i].number,
+		       calls[_i].fd < 0 ? calls[_i].arguments[0] : (uintptr_t)fds[calls[_i].fd],
+		       calls[_i].arguments);
+	ck_assert_int_eq(wait.cause, calls[_i].cause);
+	ck_assert_ptr_null(wait.object);
+}
+END_TEST
+
+/* Without a descriptor table of its own, the agent does not ask sockets. */
+START_TEST(pipes_and_sockets)
+{
+	static const uintptr_t none[3];
+	struct wait wait;
+
+	open_fds();
+	wait_look_detail(WAIT_ALL);
+	wait = wait_in(SYS_read, (uintptr_t)fds[PIPE_FD], none);
+	ck_assert_int_eq(wait.cause, WAIT_PIPE_READ);
+	ck_assert_ptr_nonnull(strstr(wait.object, "pipe:["));
+	wait_clear(&wait);
+	for (int i = SOCKET_FD; i <= LISTENER_FD; i++) {
+		wait = wait_in(SYS_read, (uintptr_t)fds[i], none);
+		ck_assert_int_eq(wait.cause, WAIT_SOCKET_READ);
+		ck_assert_ptr_null(wait.object);
+	}
+	polled[0] = (struct pollfd){ fds[SOCKET_FD], POLLOUT, 0 };
+	wait = wait_in(SYS_ppoll, (uintptr_t)polled, (const uintptr_t[]){ 0, 1, 0 });
+	ck_assert_int_eq(wait.cause, WAIT_SOCKET_WRITE);
+}
+END_TEST
+
+static const struct {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		char bytes[112];
+	} address;
+	socklen_t size;
+	const char *text;
+} addresses[] = {
+	{ { .in = { .sin_family = AF_INET, .sin_port = 0x3815, .sin_addr = { 0x0100007f } } },
+	  sizeof(struct sockaddr_in),
+	  "tcp 127.0.0.1:5432" },
+	{ { .in6 = { .sin6_family = AF_INET6,
+		     .sin6_port = 0x3815,
+		     .sin6_addr = IN6ADDR_LOOPBACK_INIT } },
+	  sizeof(struct sockaddr_in6),
+	  "tcp [::1]:5432" },
+	{ { .bytes = "\1\0/run/s" }, 8, "unix /run/s" },
+	{ { .bytes = "\1\0\0name" }, 7, "unix @name" },
+	{ { .bytes = "\1\0" }, 2, "unix" },
+	{ { .bytes = "\1" }, 1, "" },
+	{ { .bytes = "\x63\0" }, 16, "" },
+};
+
+START_TEST(texts_of_addresses)
+{
+	char text[WAIT_OBJECT_MAX];
+
+	wait_object_of_address(&addresses[_i].address.any, addresses[_i].size, IPPROTO_TCP, text);
+	ck_assert_str_eq(text, addresses[_i].text);
+}
+END_TEST
+
+static const struct {
+	struct wait wait;
+	const char *lines;
+} waits[] = {
+	{ { 0 }, "" },
+	{ { .state = WAIT_RUNNABLE, .number = 7 }, "state=runnable\n" },
+	{ { .state = WAIT_WAITING,
+	    .cause = WAIT_FILE,
+	    .number = SYS_fsync,
+	    .object = (char *)"/a" },
+	  "state=waiting\ncause=file\ncall=fsync\non=/a\n" },
+	{ { .state = WAIT_WAITING,
+	    .cause = WAIT_LOCK,
+	    .number = SYS_futex,
+	    .lock = 0x10,
+	    .owner = 5 },
+	  "state=waiting\ncause=lock\ncall=futex\non=lock 0x10\nowner=5\n" },
+	{ { .state = WAIT_WAITING, .cause = WAIT_CONDITION, .number = SYS_futex, .lock = 0x10 },
+	  "state=waiting\ncause=condition\ncall=futex\n" },
+	{ { .state = WAIT_WAITING, .cause = WAIT_CHILD, .number = SYS_futex, .owner = 5 },
+	  "state=waiting\ncause=child\ncall=futex\non=thread 5\n" },
+	{ { .state = WAIT_WAITING, .cause = WAIT_SYSCALL, .number = 9999 },
+	  "state=waiting\ncause=syscall\ncall=9999\n" },
+	{ { .state = WAIT_WAITING, .cause = WAIT_PAGE_FAULT, .number = -1 },
+	  "state=waiting\ncause=page-fault\n" },
+};
+
+START_TEST(lines_of_waits)
+{
+	char lines[WAIT_LINES_MAX] = "";
+
+	ck_assert_uint_eq(wait_lines(&waits[_i].wait, lines), strlen(waits[_i].lines));
+	ck_assert_str_eq(lines, waits[_i].lines);
+}
+END_TEST
+
+START_TEST(functions_of_the_kernel)
+{
+	ck_assert_int_eq(wait_cause_of_function("futex_do_wait"), WAIT_LOCK);
+	ck_assert_int_eq(wait_cause_of_function("do_epoll_wait"), WAIT_IDLE);
+	ck_assert_int_eq(wait_cause_of_function("anon_pipe_read"), WAIT_PIPE_READ);
+	ck_assert_int_eq(wait_cause_of_function("hrtimer_nanosleep"), WAIT_SLEEP);
+	ck_assert_int_eq(wait_cause_of_function("unknown"), WAIT_SYSCALL);
+}
+END_TEST
+
+static _Atomic pid_t spinning;
+static _Atomic bool stops;
+
+static void *spins(void *unused)
+{
+	spinning = (pid_t)syscall(SYS_gettid);
+	while (!stops)
+		;
+	return unused;
+}
+
+/* Until the kernel shows it running: it may wait for a page first. */
+START_TEST(a_thread_that_runs)
+{
+	struct wait_times seen = { 0 };
+	struct wait wait = { 0 };
+	pthread_t thread;
+
+	wait_look_detail(WAIT_ALL);
+	ck_assert_int_eq(pthread_create(&thread, NULL, spins, NULL), 0);
+	do
+		wait_look(&wait, spinning, 1000, &seen);
+	while (!spinning || wait.state == WAIT_WAITING);
+	ck_assert(wait.state == WAIT_RUNNING || wait.state == WAIT_RUNNABLE);
+	ck_assert_uint_eq(seen.cpu_ns, 1000);
+	/* It has not run since. */
+	wait_look(&wait, spinning, 1000, &seen);
+	ck_assert_int_eq(wait.state, WAIT_RUNNABLE);
+	wait_look_detail(WAIT_OFF);
+	wait_look(&wait, spinning, 2000, &seen);
+	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
+	stops = true;
+	pthread_join(thread, NULL);
+	wait_look_detail(WAIT_ALL);
+	wait_look(&wait, 0x3fffffff, 1000, &seen); /* no such thread */
+	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+int main(void)
+{
+	TCase *tests = tcase_create("all");
+
+	tcase_add_loop_test(tests, contents_of_the_file, 0, COUNT(texts));
+	tcase_add_loop_test(tests, causes_of_calls, 0, COUNT(calls));
+	tcase_add_test(tests, pipes_and_sockets);
+	tcase_add_loop_test(tests, texts_of_addresses, 0, COUNT(addresses));
+	tcase_add_loop_test(tests, lines_of_waits, 0, COUNT(waits));
+	tcase_add_test(tests, functions_of_the_kernel);
+	tcase_add_test(tests, a_thread_that_runs);
+	return suite_run(tests);
+}
