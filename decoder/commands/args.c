@@ -10,7 +10,6 @@
 #include "decoder/output/message.h"
 #include "decoder/symbolize/crash_guard.h"
 #include "decoder/symbolize/symbolizer.h"
-#include "profile/aggregate/frame_category.h"
 
 #define AT(field) offsetof(struct args, field)
 
@@ -63,6 +62,14 @@ const struct command_option args_filters[] = {
 	  AT(query.include) },
 	{ "--exclude", "REGEX", "only stacks without a frame that matches", ARG_REGEX,
 	  AT(query.exclude) },
+	{ 0 },
+};
+
+const struct command_option args_waits[] = {
+	{ "--state", "running|runnable|waiting", "only threads in that state", ARG_STATES,
+	  AT(query.states) },
+	{ "--cause", "CAUSE", "only waits for lock, file, ...; several: lock,gil", ARG_CAUSES,
+	  AT(query.causes) },
 	{ 0 },
 };
 
@@ -226,26 +233,16 @@ static int args_parse_frames(struct args *args, const struct command_option *row
 	return args_reject_value(args, row, value, "all, script or native");
 }
 
-/* Accept names of categories with commas between them. */
-static int args_parse_fold(struct args *args, const struct command_option *row, const char *value,
-			   unsigned *folded)
+static int args_parse_names(struct args *args, const struct command_option *row, const char *value,
+			    uint32_t *mask)
 {
-	for (const char *word = value;; word++) {
-		size_t length = strcspn(word, ","), i = 0;
+	struct buf accepts = BUF_INIT(1024);
+	int err = args_name_list(row->kind, value, mask);
 
-		while (i < FRAME_CATEGORIES &&
-		       (strncmp(word, frame_category_names[i], length) != 0 ||
-			frame_category_names[i][length]))
-			i++;
-		if (i == FRAME_CATEGORIES)
-			return args_reject_value(args, row, value,
-						 "library, interpreter, kernel or own, or several "
-						 "as library,kernel");
-		*folded |= 1u << i;
-		word += length;
-		if (!*word)
-			return COMMAND_OK;
-	}
+	if (err)
+		args_reject_value(args, row, value, args_name_list_text(row->kind, &accepts));
+	buf_free(&accepts);
+	return err ? COMMAND_USAGE : COMMAND_OK;
 }
 
 /* Accept a trace ID, or a W3C traceparent: version, trace, span and flags. */
@@ -292,7 +289,9 @@ static int args_set_value(struct args *args, const struct command_option *row, c
 	case ARG_FRAMES:
 		return args_parse_frames(args, row, value, place);
 	case ARG_FOLD:
-		return args_parse_fold(args, row, value, place);
+	case ARG_STATES:
+	case ARG_CAUSES:
+		return args_parse_names(args, row, value, place);
 	case ARG_STRING:
 		*(const char **)place = value;
 		break;
@@ -379,8 +378,9 @@ static const struct command_option *find_switch(const struct command_option *con
 static int args_reject_switch(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
-		args_metrics, args_total,  args_base,    args_filters, args_period,  args_sources,
-		args_trace,   args_bucket, args_threads, args_names,   args_reading, NULL,
+		args_metrics, args_total,   args_base,  args_filters, args_waits,
+		args_period,  args_sources, args_trace, args_bucket,  args_threads,
+		args_names,   args_reading, NULL,
 	};
 	char *value;
 	const struct command_option *row = find_switch(shared, word, &value);
@@ -440,6 +440,20 @@ static int args_set_retained(struct args *args)
 	if (args->metric == METRIC_LIVE && !args->query.leak)
 		return COMMAND_OK;
 	message_print("%s: --retained requires --live", args->command);
+	return COMMAND_USAGE;
+}
+
+/* --state and --cause apply to wall-clock samples only. */
+static int args_set_waits(struct args *args)
+{
+	if (!args->query.states && !args->query.causes)
+		return COMMAND_OK;
+	if (args->metric == METRIC_ANY)
+		args->metric = METRIC_WALL;
+	if (args->metric == METRIC_WALL)
+		return COMMAND_OK;
+	message_print("%s: %s requires --wall", args->command,
+		      args->query.states ? "--state" : "--cause");
 	return COMMAND_USAGE;
 }
 
@@ -505,6 +519,8 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		status = args_set_labels(args, tables);
 	if (status == COMMAND_OK)
 		status = args_set_retained(args);
+	if (status == COMMAND_OK)
+		status = args_set_waits(args);
 	args_set_base(args);
 	if (status == COMMAND_OK && !args->file_count) {
 		message_print("%s: no file given", args->command);

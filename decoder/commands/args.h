@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/buf.h"
 #include "decoder/commands/commands.h"
 #include "decoder/input/selection.h"
 #include "profile/aggregate/query.h"
@@ -14,7 +15,9 @@ enum arg_kind {
 	ARG_FLAG,     /* bool */
 	ARG_NO_FLAG,  /* bool that is set to false */
 	ARG_FRAMES,   /* enum frames_shown */
-	ARG_FOLD,     /* unsigned, a mask of categories */
+	ARG_FOLD,     /* uint32_t, a mask of categories */
+	ARG_STATES,   /* uint32_t, a mask of enum wait_state */
+	ARG_CAUSES,   /* uint32_t, a mask of enum wait_cause */
 	ARG_METRIC,   /* sets args.metric to the row's offset */
 	ARG_STRING,   /* const char * */
 	ARG_COUNT,    /* unsigned */
@@ -73,6 +76,7 @@ extern const struct command_option args_total[];
 extern const struct command_option args_base[];    /* base of a comparison */
 extern const struct command_option args_filters[]; /* by thread and frames */
 extern const struct command_option args_thread[];  /* by thread only */
+extern const struct command_option args_waits[];   /* by state and wait cause */
 extern const struct command_option args_period[];
 extern const struct command_option args_sources[]; /* by labels of recordings */
 extern const struct command_option args_trace[];   /* by labels of samples */
@@ -103,6 +107,13 @@ uint32_t args_limit(const struct args *args, uint32_t count);
 int args_duration(const char *text, uint64_t *ns);
 int args_size(const char *text, uint64_t *bytes);
 int args_moment(const char *text, struct moment *moment);
+
+/* Parse TEXT, names with commas between them, and add them to the mask *MASK. KIND is ARG_FOLD, ARG_STATES or
+ * ARG_CAUSES. */
+int args_name_list(int kind, const char *text, uint32_t *mask);
+
+/* Returns the names that KIND accepts as a text in OUT. */
+const char *args_name_list_text(int kind, struct buf *out);
 
 /* Whether regcomp(3) compiles TEXT with little memory and time. It expands repetitions. */
 bool args_regex_is_bounded(const char *text);

@@ -195,6 +195,10 @@ static void print_filters(const struct args *args, const char *default_text)
 		list_add(&set, "--include");
 	if (args->query.exclude.set)
 		list_add(&set, "--exclude");
+	if (args->query.states)
+		list_add(&set, "--state");
+	if (args->query.causes)
+		list_add(&set, "--cause");
 	if (args->query.label_count)
 		list_add(&set, "--label");
 	if (args->query.trace)

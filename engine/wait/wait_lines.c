@@ -12,7 +12,7 @@ size_t wait_lines(const struct wait *wait, char lines[WAIT_LINES_MAX])
 	const struct wait_call *call = wait->number >= 0 ? wait_call_find(wait->number) : NULL;
 	size_t length;
 
-	if (wait->state == WAIT_UNKNOWN)
+	if (wait->state == WAIT_STATE_UNKNOWN)
 		return 0;
 	length = format_text(lines, WAIT_LINES_MAX, "state=%s\n", wait_state_names[wait->state]);
 #define LINE(...) (length += format_text(lines + length, WAIT_LINES_MAX - length, __VA_ARGS__))

@@ -225,6 +225,11 @@ bool filter_context(struct filter *f, uint32_t context)
 	return *result & MATCHED;
 }
 
+bool filter_wait(const struct filter *f, uint32_t wait)
+{
+	return wait_matches(profile_wait(f->profile, wait), f->query->states, f->query->causes);
+}
+
 void filter_free(struct filter *filter)
 {
 	free(filter->names);

@@ -64,6 +64,10 @@ void filter_set_recording(struct filter *filter, uint32_t labels);
 /* Whether QUERY has labels or a trace, and whether CONTEXT or the recording's labels match them. */
 bool filter_wants_contexts(const struct query *query);
 bool filter_context(struct filter *filter, uint32_t context);
+
+/* Whether WAIT, in the profile's waits, is of the query's states and causes. */
+bool filter_wait(const struct filter *filter, uint32_t wait);
+
 void filter_free(struct filter *filter);
 
 #endif

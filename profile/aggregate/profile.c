@@ -21,7 +21,7 @@ const struct metric_text metric_texts[METRICS] = {
 static bool sample_has_key_of(const struct sample *a, const struct sample *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->context == b->context &&
-	       a->metric == b->metric && a->time_ms == b->time_ms;
+	       a->wait == b->wait && a->metric == b->metric && a->time_ms == b->time_ms;
 }
 
 /* Returns the slot of the sample with the same key as KEY. */
@@ -31,7 +31,8 @@ static uint32_t *profile_find_slot(const struct profile *p, const struct sample 
 	uint32_t mask = p->slot_count - 1, i;
 
 	hash = (hash ^ (hash >> 31) ^ (uint64_t)key->time_ms) * 0x9E3779B97F4A7C15u;
-	hash = (hash ^ key->metric ^ (uint64_t)key->context << 8) * 0xff51afd7ed558ccdu;
+	hash = (hash ^ key->metric ^ (uint64_t)key->context << 8 ^ (uint64_t)key->wait << 40) *
+	       0xff51afd7ed558ccdu;
 	for (i = (uint32_t)(hash >> 32) & mask; p->slots[i]; i = (i + 1) & mask)
 		if (sample_has_key_of(&p->samples[p->slots[i] - 1], key))
 			break;
@@ -59,21 +60,12 @@ static int profile_grow(struct profile *p)
 	return 0;
 }
 
-void profile_add_with_context(struct profile *p, uint32_t stack, uint32_t thread, uint32_t context,
-			      uint32_t metric, double count, double total)
+void profile_add_equal(struct profile *p, struct sample *sample)
 {
-	const struct sample sample = {
-		.stack = stack,
-		.thread = thread,
-		.metric = metric,
-		.context = context,
-		.count = count,
-		.total = total,
-		.count_variance = count,
-		.total_variance = count > 0 ? total * total / count : 0,
-	};
-
-	profile_add_sample(p, &sample);
+	sample->count_variance = sample->count;
+	sample->total_variance =
+		sample->count > 0 ? sample->total * sample->total / sample->count : 0;
+	profile_add_sample(p, sample);
 }
 
 double profile_effective(double whole, double variance)
@@ -111,6 +103,7 @@ void profile_add_sample(struct profile *p, const struct sample *add)
 							  .thread = add->thread,
 							  .context = add->context,
 							  .time_ms = add->time_ms,
+							  .wait = add->wait,
 							  .metric = add->metric };
 		*slot = p->count;
 	}
@@ -193,6 +186,11 @@ const char *profile_frame_name(const struct profile *p, uint32_t id)
 	return intern_text(&p->names, profile_frame(p, id)->name);
 }
 
+const struct wait *profile_wait(const struct profile *p, uint32_t id)
+{
+	return intern_key(&p->waits, id);
+}
+
 void profile_thread_name(const struct profile *p, uint32_t thread, char *name, size_t size)
 {
 	const struct thread_key *key = intern_key(&p->threads, thread);
@@ -239,6 +237,7 @@ void profile_free(struct profile *p)
 	intern_free(&p->frames);
 	intern_free(&p->stacks);
 	intern_free(&p->threads);
+	intern_free(&p->waits);
 	free(p->samples);
 	free(p->slots);
 	*p = (struct profile)PROFILE_INIT;

@@ -1,4 +1,4 @@
-/* Profile: samples added up by stack, thread, metric and, on request, context. The source of top,
+/* Profile: samples added up by stack, thread, metric and, on request, context and wait. The source of top,
  * collapsed, flamegraph and pprof output. */
 #ifndef PROFILE_AGGREGATE_PROFILE_H
 #define PROFILE_AGGREGATE_PROFILE_H
@@ -10,6 +10,7 @@
 #include "profile/aggregate/losses.h"
 #include "profile/aggregate/query.h"
 #include "profile/aggregate/feed.h"
+#include "profile/aggregate/wait.h"
 #include "profile/basics/intern.h"
 
 /* Interned by its bytes, so it has no padding. */
@@ -34,6 +35,7 @@ struct sample {
 	uint32_t metric;
 	uint32_t context; /* in names: labels of the thread's work, lines of "key=value"; 0: none */
 	int64_t time_ms;  /* since 1970; 0 without query.times, or unknown */
+	uint32_t wait;    /* in waits; 0: unknown, or not requested */
 	double count;     /* samples, or objects if allocations are scaled */
 	double total;     /* ns or bytes; 0 if unknown */
 	/* Sampling variance of both: the sum of the squares of the single samples' weights, without
@@ -50,7 +52,7 @@ struct thread_key {
 };
 
 struct profile {
-	struct intern names, frames, stacks, threads;
+	struct intern names, frames, stacks, threads, waits;
 	struct sample *samples;
 	uint32_t count, capacity;
 	uint32_t *slots;
@@ -90,18 +92,21 @@ void profile_merge(struct profile *into, const struct profile *from);
 /* Add one thread of FROM to INTO, even if it has no sample. Returns its ID in INTO. */
 uint32_t profile_merge_thread(struct profile *into, const struct profile *from, uint32_t thread);
 
-/* Add SAMPLE to the profile's sample with the same stack, thread, context, metric and time. */
+/* Add SAMPLE to the profile's sample with the same stack, thread, context, wait, metric and time. */
 void profile_add_sample(struct profile *profile, const struct sample *sample);
 
-/* The same for COUNT samples of equal weight. */
-void profile_add_with_context(struct profile *profile, uint32_t stack, uint32_t thread,
-			      uint32_t context, uint32_t metric, double count, double total);
+/* The same for COUNT samples of equal weight. The variances of SAMPLE are set. */
+void profile_add_equal(struct profile *profile, struct sample *sample);
 
-/* The same without a context. */
+/* The same without a context and a wait. */
 static inline void profile_add(struct profile *profile, uint32_t stack, uint32_t thread,
 			       uint32_t metric, double count, double total)
 {
-	profile_add_with_context(profile, stack, thread, 0, metric, count, total);
+	struct sample sample = {
+		.stack = stack, .thread = thread, .metric = metric, .count = count, .total = total
+	};
+
+	profile_add_equal(profile, &sample);
 }
 
 /* Returns the effective sample size of WHOLE with VARIANCE: the number of samples of equal weight
@@ -121,6 +126,8 @@ bool metric_is_memory(enum metric metric);
 
 const struct frame *profile_frame(const struct profile *profile, uint32_t id);
 const char *profile_frame_name(const struct profile *profile, uint32_t id);
+
+const struct wait *profile_wait(const struct profile *profile, uint32_t id);
 
 /* Format THREAD as "[worker tid=12]", "[tid=12]" or "[NAME]". */
 void profile_thread_name(const struct profile *profile, uint32_t thread, char *name, size_t size);

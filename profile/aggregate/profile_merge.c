@@ -54,6 +54,20 @@ static uint32_t profile_merge_stack(struct profile *into, const struct profile *
 	return intern(&into->stacks, scratch->data, scratch->length);
 }
 
+/* Returns the new ID of WAIT. FRAMES and SCRATCH are as above. */
+static uint32_t profile_merge_wait(struct profile *into, const struct profile *from, uint32_t wait,
+				   const uint32_t *frames, struct buf *scratch)
+{
+	struct wait key = *profile_wait(from, wait);
+
+	if (!wait)
+		return 0;
+	key.call = profile_merge_name(into, from, key.call);
+	key.on = profile_merge_name(into, from, key.on);
+	key.owner_stack = profile_merge_stack(into, from, key.owner_stack, frames, scratch);
+	return intern(&into->waits, &key, sizeof(key));
+}
+
 void profile_merge(struct profile *into, const struct profile *from)
 {
 	uint32_t *frames = profile_merge_frames(into, from);
@@ -65,6 +79,7 @@ void profile_merge(struct profile *into, const struct profile *from)
 		s.stack = profile_merge_stack(into, from, s.stack, frames, &scratch);
 		s.thread = profile_merge_thread(into, from, s.thread);
 		s.context = profile_merge_name(into, from, s.context);
+		s.wait = profile_merge_wait(into, from, s.wait, frames, &scratch);
 		profile_add_sample(into, &s);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;

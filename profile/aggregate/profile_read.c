@@ -9,6 +9,7 @@
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/heap.h"
 #include "profile/aggregate/resolve.h"
+#include "profile/aggregate/resolve_wait.h"
 #include "profile/aggregate/tally.h"
 
 struct worker {
@@ -81,6 +82,19 @@ static bool worker_add_event_at(struct worker *w, const struct settings *setting
 	return ok;
 }
 
+static bool query_wants_waits(const struct query *query)
+{
+	return query->waits || query->states || query->causes;
+}
+
+/* Add the constants of EVENT's wait to its KEY. */
+static void key_set_wait(struct tally_key *key, const struct jfr_event *event)
+{
+	key->wait = (uint64_t)event->slot[JFR_WAIT];
+	key->owner_stack = (uint64_t)event->slot[JFR_OWNER_STACK];
+	key->state = (uint32_t)event->slot[JFR_STATE];
+}
+
 static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct settings *settings)
 {
 	struct jfr_chunk *chunk = resolve->chunk;
@@ -92,6 +106,7 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 	bool ok = true;
 	bool inside = period_covers(&w->period, &chunk->header, &from, &to);
 	bool contexts = w->query->contexts || filter_wants_contexts(w->query);
+	bool waits = query_wants_waits(w->query);
 
 	period_ticks(&w->period, &chunk->header, &from, &to);
 	jfr_scan_start(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES));
@@ -111,6 +126,8 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 			continue;
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
+		if (waits && one.key.metric == METRIC_WALL)
+			key_set_wait(&one.key, &event);
 		if (w->query->times)
 			ok = worker_add_event_at(w, settings, chunk, factor, one,
 						 event.slot[JFR_TIME]);
@@ -149,24 +166,33 @@ static bool tally_is_newest(struct worker *w, const struct tally *t)
 	return thread && t->newest == thread->newest;
 }
 
-/* Returns the weights of T, without a stack, thread and context. */
-static struct sample tally_sample(const struct tally *t, const struct jfr_header *header,
-				  const struct settings *settings, bool scaled)
+/* Set the totals of SAMPLE to those of T, and add it. */
+static void worker_add_weights(struct worker *w, struct sample *sample, const struct tally *t,
+			       const struct jfr_header *header, const struct settings *settings)
 {
-	struct sample s = { .metric = t->key.metric, .time_ms = t->key.time_ms };
-
-	if (scaled && t->key.metric == METRIC_MALLOC) {
-		s.count = t->scaled_count;
-		s.total = t->scaled_total;
-		s.count_variance = t->count_variance;
-		s.total_variance = t->total_variance;
-		return s;
+	if (w->query->weighted && t->key.metric == METRIC_MALLOC) {
+		sample->count = t->scaled_count;
+		sample->total = t->scaled_total;
+		sample->count_variance = t->count_variance;
+		sample->total_variance = t->total_variance;
+		profile_add_sample(&w->profile, sample);
+		return;
 	}
-	s.count = (double)t->count;
-	s.total = tally_total(t, header, settings);
-	s.count_variance = s.count;
-	s.total_variance = s.count > 0 ? s.total * s.total / s.count : 0;
-	return s;
+	sample->count = (double)t->count;
+	sample->total = tally_total(t, header, settings);
+	profile_add_equal(&w->profile, sample);
+}
+
+/* Returns the ID of T's wait; 0 if it is unknown or not wanted. */
+static uint32_t worker_resolve_wait(const struct worker *w, struct resolve *resolve,
+				    const struct tally *t)
+{
+	if (t->key.metric != METRIC_WALL || !query_wants_waits(w->query))
+		return 0;
+	return resolve_wait(resolve, &(struct stored_wait){ .wait = t->key.wait,
+							    .owner_stack = t->key.owner_stack,
+							    .state = t->key.state,
+							    .stack = t->key.stack });
 }
 
 static void worker_add_tallies(struct worker *w, struct resolve *resolve,
@@ -178,26 +204,24 @@ static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 
 	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
 		const struct tally *t = &w->tallies.table[i];
-		struct sample sample;
-		uint32_t stack, thread, context;
+		struct sample sample = { .metric = t->key.metric, .time_ms = t->key.time_ms };
 
 		if (!t->key.metric || (w->query->newest && !tally_is_newest(w, t)))
 			continue;
-		thread = resolve_thread(resolve, t->key.thread);
-		context = resolve_context(resolve, t->key.context);
-		if (!filter_thread(&filter, thread) || !filter_context(&filter, context))
+		sample.thread = resolve_thread(resolve, t->key.thread);
+		sample.context = resolve_context(resolve, t->key.context);
+		sample.wait = worker_resolve_wait(w, resolve, t);
+		if (!filter_thread(&filter, sample.thread) ||
+		    !filter_context(&filter, sample.context) || !filter_wait(&filter, sample.wait))
 			continue;
 		if (!w->query->contexts)
-			context = 0;
-		stack = resolve_stack(resolve, t->key.stack, t->key.class,
-				      (enum jfr_frame_type)t->key.leaf);
-		if (!filter_stack(&filter, stack, thread))
-			continue;
-		sample = tally_sample(t, &resolve->chunk->header, settings, w->query->weighted);
-		sample.stack = stack;
-		sample.thread = thread;
-		sample.context = context;
-		profile_add_sample(&w->profile, &sample);
+			sample.context = 0;
+		if (!w->query->waits)
+			sample.wait = 0;
+		sample.stack = resolve_stack(resolve, t->key.stack, t->key.class,
+					     (enum jfr_frame_type)t->key.leaf);
+		if (filter_stack(&filter, sample.stack, sample.thread))
+			worker_add_weights(w, &sample, t, &resolve->chunk->header, settings);
 	}
 	filter_free(&filter);
 }

@@ -82,17 +82,20 @@ struct query {
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;
 	enum frames_shown frames;
-	unsigned folded; /* categories to omit, a mask of 1 << enum frame_category */
+	uint32_t folded; /* categories to omit, a mask of 1 << enum frame_category */
 	bool places;     /* store address, file and line in frames, even if they are not shown */
 	bool no_threads; /* count all samples for one thread, 0 */
 	bool contexts;   /* store contexts in samples */
 	bool times;      /* split samples by their time, in milliseconds */
+	bool waits;      /* store waits in wall-clock samples */
 	bool newest;     /* only the last sample of each thread in each chunk */
 
 	/* Required labels, "KEY=VALUE", of the sample or its recording. Of several labels with the
 	 * same key, one must match. */
 	const char *labels[LABELS_ASKED_MAX];
 	unsigned label_count;
+	uint32_t states,
+		causes;    /* required wait, masks of wait_matches(); only wall-clock samples */
 	const char *trace; /* required trace ID, in hexadecimal; NULL: any */
 	struct address_lookup lookup;
 

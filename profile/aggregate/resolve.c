@@ -50,13 +50,22 @@ static bool is_default_state(const char *state)
 	return row && row->key == JFR_STATE_DEFAULT;
 }
 
+/* Read the thread states of wall-clock samples. */
 static void read_states(struct resolve *r)
 {
+	static const uint8_t states[] = {
+		[JFR_STATE_RUNNABLE] = WAIT_RUNNING,
+		[JFR_STATE_SLEEPING] = WAIT_WAITING,
+	};
+	const struct jfr_constant_row *row;
 	const char *text;
 
-	for (uint64_t key = 0; r->state_type && key < 64 && !r->default_state; key++) {
+	for (unsigned key = 0; r->state_type && key < sizeof(r->states); key++) {
 		text = constant_text(r, r->state_type, key);
-		r->default_state = text && is_default_state(text);
+		row = text ? jfr_constant_named(JFR_T_THREAD_STATE, text) : NULL;
+		if (row && row->key < sizeof(states))
+			r->states[key] = states[row->key];
+		r->default_state |= row && row->key == JFR_STATE_DEFAULT;
 	}
 }
 
@@ -74,6 +83,7 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 		.frame_type = jfr_type_by_name(chunk, "jdk.types.FrameType"),
 		.state_type = jfr_type_by_name(chunk, "jdk.types.ThreadState"),
 		.context_type = jfr_type_by_name(chunk, JFR_CONTEXT_TYPE),
+		.wait_type = jfr_type_by_name(chunk, JFR_WAIT_TYPE),
 		.text = BUF_INIT(TEXT_MAX),
 		.text2 = BUF_INIT(TEXT_MAX),
 		.stack = BUF_INIT(TEXT_MAX * 4),
@@ -280,23 +290,27 @@ static void sanitize_lines(const struct buf *text, struct buf *out)
 	buf_free(&line);
 }
 
+const char *resolve_lines(struct resolve *r, const struct jfr_type *type, uint64_t key)
+{
+	if (!constant_text(r, type, key))
+		return NULL;
+	sanitize_lines(&r->text, &r->text2);
+	return r->text2.length ? buf_string(&r->text2) : NULL;
+}
+
 uint32_t resolve_context(struct resolve *r, uint64_t key)
 {
 	struct jfr_constant *constant =
 		key && r->context_type ? jfr_pool_find(&r->context_type->pool, key) : NULL;
-	struct jfr_value value, labels;
+	const char *lines;
 	uint32_t id;
 
 	if (!constant)
 		return 0;
 	if (constant->memo)
 		return constant->memo == MEMO_NONE ? 0 : constant->memo;
-	buf_reset(&r->text);
-	if (jfr_constant_get(r->chunk, r->context_type, key, &value) &&
-	    jfr_value_get_field(r->chunk, &value, "labels", &labels))
-		jfr_value_append_string(r->chunk, &labels, &r->text);
-	sanitize_lines(&r->text, &r->text2);
-	id = r->text2.length ? intern(&r->profile->names, r->text2.data, r->text2.length) : 0;
+	lines = resolve_lines(r, r->context_type, key);
+	id = lines ? intern_string(&r->profile->names, lines) : 0;
 	constant->memo = id ? id : MEMO_NONE;
 	return id;
 }

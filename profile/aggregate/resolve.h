@@ -23,6 +23,10 @@ uint32_t resolve_thread(struct resolve *resolve, uint64_t key);
  * hexadecimal. */
 uint32_t resolve_context(struct resolve *resolve, uint64_t key);
 
+/* Returns the lines in the constant KEY of TYPE, sanitized, valid until the next call; NULL if there
+ * are none. */
+const char *resolve_lines(struct resolve *resolve, const struct jfr_type *type, uint64_t key);
+
 /* Whether EVENT is a CPU sample, not a wall clock sample. */
 bool resolve_is_cpu(const struct resolve *resolve, const struct jfr_event *event);
 

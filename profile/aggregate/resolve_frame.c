@@ -99,7 +99,7 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 		names_drop_arguments(&r->text);
 }
 
-static enum jfr_frame_type frame_type(const struct resolve *r, const struct stored_frame *stored)
+enum jfr_frame_type resolve_frame_type(const struct resolve *r, const struct stored_frame *stored)
 {
 	return stored->type < sizeof(r->types) ? (enum jfr_frame_type)r->types[stored->type]
 					       : JFR_FRAME_NATIVE;
@@ -215,7 +215,7 @@ static const struct library *frame_find_library(const struct resolve *r, const s
 
 static uint32_t add_frame(struct resolve *r, const struct stored_frame *stored)
 {
-	struct frame frame = { .type = frame_type(r, stored) };
+	struct frame frame = { .type = resolve_frame_type(r, stored) };
 	const struct library *library;
 	struct jfr_value value;
 
@@ -281,7 +281,7 @@ uint32_t resolve_frame(struct resolve *r, const struct stored_frame *stored)
 
 	if (constant && constant->memo) {
 		frame = intern_key(&r->profile->frames, constant->memo);
-		if (frame->line == want && frame->type == frame_type(r, stored))
+		if (frame->line == want && frame->type == resolve_frame_type(r, stored))
 			return constant->memo;
 	}
 	id = add_frame(r, stored);

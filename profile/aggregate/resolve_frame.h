@@ -16,6 +16,10 @@ struct stored_frame {
 /* Whether frames of TYPE are of native code. In recordings of a JVM, native methods are not. */
 bool resolve_is_native(const struct resolve *resolve, enum jfr_frame_type type);
 
+/* Returns the type of STORED; a native one if it is unknown. */
+enum jfr_frame_type resolve_frame_type(const struct resolve *resolve,
+				       const struct stored_frame *stored);
+
 /* Read a frame of TYPE at C; fields are found by name. */
 void stored_frame_read(struct stored_frame *stored, struct cursor *c, const struct jfr_type *type);
 

@@ -11,10 +11,11 @@ struct resolve {
 	const struct query *query;
 	struct jfr_chunk *chunk;
 	struct jfr_type *stack_type, *thread_type, *class_type, *method_type, *frame_type,
-		*state_type, *context_type;
+		*state_type, *context_type, *wait_type;
 	bool kernel_frames; /* async-profiler's frame types: Native is C, not a Java native method */
 	bool default_state; /* async-profiler's thread states: STATE_DEFAULT marks a CPU sample */
 	uint8_t types[64];  /* enum jfr_frame_type by key */
+	uint8_t states[64]; /* enum wait_state by key of a thread state */
 	uint32_t labels;    /* labels of the file, in the profile's names */
 	struct libraries libraries; /* libraries of the chunk, if the query needs addresses */
 	struct buf text, text2;     /* scratch: a name, and a class or path */

@@ -12,15 +12,17 @@ static uint32_t tally_key_hash(const struct tally_key *key)
 	hash = (hash ^ key->thread) * 0xff51afd7ed558ccdu;
 	hash = (hash ^ (hash >> 31) ^ (uint64_t)key->time_ms) * 0x9E3779B97F4A7C15u;
 	hash = (hash ^ (hash >> 29) ^ key->class ^ key->context << 20 ^
-		(uint64_t)key->metric << 56) *
+		(uint64_t)key->metric << 56 ^ (uint64_t)key->state << 48) *
 	       0xff51afd7ed558ccdu;
+	hash = (hash ^ key->wait ^ key->owner_stack << 24) * 0x9E3779B97F4A7C15u;
 	return (uint32_t)(hash >> 32);
 }
 
 static bool tally_key_equal(const struct tally_key *a, const struct tally_key *b)
 {
 	return a->stack == b->stack && a->thread == b->thread && a->class == b->class &&
-	       a->context == b->context && a->metric == b->metric && a->leaf == b->leaf &&
+	       a->context == b->context && a->wait == b->wait && a->owner_stack == b->owner_stack &&
+	       a->metric == b->metric && a->leaf == b->leaf && a->state == b->state &&
 	       a->time_ms == b->time_ms;
 }
 

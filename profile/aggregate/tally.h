@@ -7,8 +7,9 @@
 
 struct tally_key {
 	uint64_t stack, thread, class, context;
+	uint64_t wait, owner_stack;
 	int64_t time_ms; /* since 1970; 0: not requested */
-	uint32_t metric, leaf;
+	uint32_t metric, leaf, state;
 };
 
 struct tally {

@@ -17,10 +17,11 @@ zip=$work/profile_group_unknown___4711_2026-11-21T02-30-00Z.zip
 
 # The table: a command, and which of the switches it honours.
 filters='--thread --from --to --include --exclude'
-table="top:$filters
-collapsed:$filters
-flamegraph:$filters
-pprof:$filters
+waits='--state --cause'
+table="top:$filters $waits
+collapsed:$filters $waits
+flamegraph:$filters $waits
+pprof:$filters $waits
 leaks:$filters
 lifetimes:$filters
 longpolls:$filters
@@ -67,11 +68,13 @@ while IFS=: read -r command switches; do
 		try "$command" "$choice" ''
 		[ -s "$work/out" ] && ! grep -q 'nothing left' "$work/err" || fail "$command $choice"
 	done
-	for switch in $filters; do
+	for switch in $filters $waits; do
 		value=nosuch
 		[ "$switch" != --exclude ] || value=.
 		[ "$switch" != --from ] || value=99h
 		[ "$switch" != --to ] || value=2001-01-01T00:00
+		[ "$switch" != --state ] || value=runnable
+		[ "$switch" != --cause ] || value=gil
 		case " $switches " in
 		*" $switch "*) taken "$command" "$switch" "$value" "$switch" && honoured=$((honoured + 1)) ;;
 		*) refused "$command" "$switch" "$value" ;;

@@ -275,12 +275,12 @@ START_TEST(a_thread_that_runs)
 	ck_assert_int_eq(wait.state, WAIT_RUNNABLE);
 	wait_look_detail(WAIT_OFF);
 	wait_look(&wait, spinning, 2000, &seen);
-	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
+	ck_assert_int_eq(wait.state, WAIT_STATE_UNKNOWN);
 	stops = true;
 	pthread_join(thread, NULL);
 	wait_look_detail(WAIT_ALL);
 	wait_look(&wait, 0x3fffffff, 1000, &seen); /* no such thread */
-	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
+	ck_assert_int_eq(wait.state, WAIT_STATE_UNKNOWN);
 }
 END_TEST
 

@@ -1,0 +1,97 @@
+/* Resolver of waits: what the thread of a wall-clock sample did. */
+#include "profile/aggregate/resolve_wait.h"
+
+#include "profile/aggregate/resolve.h"
+#include "profile/aggregate/resolve_frame.h"
+#include "profile/aggregate/wait_guess.h"
+
+/* Returns the wait of the constant KEY, without an owner's stack, as an ID; 0 if there is none. */
+static uint32_t resolve_description(struct resolve *r, uint64_t key)
+{
+	struct jfr_constant *constant =
+		key && r->wait_type ? jfr_pool_find(&r->wait_type->pool, key) : NULL;
+	struct wait wait;
+	const char *lines;
+
+	if (!constant)
+		return 0;
+	if (constant->memo)
+		return constant->memo;
+	lines = resolve_lines(r, r->wait_type, key);
+	wait_parse(&wait, lines ? lines : "", &r->profile->names);
+	constant->memo = intern(&r->profile->waits, &wait, sizeof(wait));
+	return constant->memo;
+}
+
+/* Add the function of STORED to GUESS. */
+static void guess_add_frame(struct resolve *r, struct wait_guess *guess,
+			    const struct stored_frame *stored)
+{
+	struct jfr_value method, class, name;
+	const char *library, *function;
+
+	buf_reset(&r->text);
+	buf_reset(&r->text2);
+	if (!jfr_constant_get(r->chunk, r->method_type, stored->method, &method) ||
+	    !jfr_value_get_field(r->chunk, &method, "name", &name) ||
+	    !jfr_value_append_string(r->chunk, &name, &r->text))
+		return;
+	if (jfr_value_get_field(r->chunk, &method, "type", &class))
+		resolve_class_text(r, &class, &r->text2);
+	function = buf_string(&r->text);
+	library = buf_string(&r->text2);
+	if (function && library)
+		wait_guess_add(guess, function, library,
+			       resolve_frame_type(r, stored) == JFR_FRAME_KERNEL);
+}
+
+static void guess_cause(struct resolve *r, uint64_t stack, struct wait_guess *guess)
+{
+	struct jfr_value value, frames;
+	struct stored_frame stored;
+	struct cursor c;
+	uint64_t count;
+
+	*guess = (struct wait_guess){ 0 };
+	if (!jfr_constant_get(r->chunk, r->stack_type, stack, &value) ||
+	    !jfr_value_get_field(r->chunk, &value, "frames", &frames))
+		return;
+	c = (struct cursor){ frames.at, frames.end, false };
+	count = cursor_varint(&c);
+	for (uint64_t i = 0; i < count && i < WAIT_GUESS_FRAMES && !c.bad; i++) {
+		stored_frame_read(&stored, &c, frames.type);
+		if (!c.bad)
+			guess_add_frame(r, guess, &stored);
+	}
+}
+
+/* Derive WAIT from the thread state and the stack. A recorded state does not say whether a runnable
+ * thread had a processor. */
+static void derive_wait(struct resolve *r, const struct stored_wait *stored, struct wait *wait)
+{
+	struct wait_guess guess;
+
+	*wait = (struct wait){ .is_derived = true };
+	if (stored->state < sizeof(r->states))
+		wait->state = r->states[stored->state];
+	if (wait->state != WAIT_WAITING)
+		return;
+	guess_cause(r, stored->stack, &guess);
+	wait->cause = guess.cause;
+	if (guess.call)
+		wait->call = intern_string(&r->profile->names, guess.call);
+}
+
+uint32_t resolve_wait(struct resolve *r, const struct stored_wait *stored)
+{
+	uint32_t id = resolve_description(r, stored->wait);
+	struct wait wait = *(const struct wait *)intern_key(&r->profile->waits, id);
+
+	if (!wait.state)
+		derive_wait(r, stored, &wait);
+	if (!wait.state)
+		return 0;
+	if (stored->owner_stack)
+		wait.owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);
+	return intern(&r->profile->waits, &wait, sizeof(wait));
+}
