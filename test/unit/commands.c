@@ -172,7 +172,7 @@ START_TEST(all_that_print_shares_tell_losses)
 		{ cmd_top, "top3 --by host --json", "\"losses\":{\"lost_samples\":154," },
 		{ cmd_collapsed, "collapsed4 --alloc", NULL },
 		{ cmd_flamegraph, "flamegraph5 --wall",
-		  "\"losses\":\"154 of 176 samples are lost" },
+		  "\"notices\":[\"154 of 176 samples are lost" },
 		{ cmd_pprof, "pprof6 -o /dev/null", NULL },
 		{ cmd_leaks, "leaks7", NULL },
 		{ cmd_leaks, "leaks8 --json", "\"unknown_allocations\":88" },

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,9 +266,11 @@ START_TEST(a_thread_that_runs)
 
 	wait_look_detail(WAIT_ALL);
 	ck_assert_int_eq(pthread_create(&thread, NULL, spins, NULL), 0);
+	while (!spinning)
+		sched_yield();
 	do
 		wait_look(&wait, spinning, 1000, &seen);
-	while (!spinning || wait.state == WAIT_WAITING);
+	while (wait.state == WAIT_WAITING);
 	ck_assert(wait.state == WAIT_RUNNING || wait.state == WAIT_RUNNABLE);
 	ck_assert_uint_eq(seen.cpu_ns, 1000);
 	/* It has not run since. */
