@@ -8,7 +8,7 @@ program=$(program live)
 
 # ---- what it tells ----
 socket=$work/s
-held one NATIVE_MEM=16k CPU_INTERVAL=1ms WALL_INTERVAL=2ms TAGS=team=blue \
+held one NATIVE_MEM=64k CPU_INTERVAL=1ms WALL_INTERVAL=2ms TAGS=team=blue \
 	LISTEN="unix:$socket" "$program" 64
 until_true grep -q ready "$work/one.out" || fail "the program does not run: $(cat "$work/one.err")"
 until_true test -S "$socket" || fail "no socket"
@@ -24,9 +24,10 @@ answers 200 "$socket" /status
 
 answers 200 "$socket" '/debug/pprof/heap?debug=1'
 held_bytes=$(samples 'main;hold' <"$work/body")
-within 5 $((64 << 20)) "$held_bytes" "retained by hold()"
+# (A thousand samples: few enough to be stored while the collector waits for a processor.)
+within 15 $((64 << 20)) "$held_bytes" "retained by hold()"
 answers 200 "$socket" '/debug/pprof/allocs?debug=1'
-within 5 $((64 << 20)) "$(samples 'main;hold' <"$work/body")" "allocated by hold()"
+within 15 $((64 << 20)) "$(samples 'main;hold' <"$work/body")" "allocated by hold()"
 answers 200 "$socket" '/debug/pprof/profile?seconds=1.5&debug=1'
 grep -q 'main;spin' "$work/body" || fail "no CPU time in spin(): $(cat "$work/body")"
 answers 200 "$socket" '/debug/pprof/wall?seconds=0.5&debug=1'
