@@ -79,7 +79,7 @@ void collector_losses(struct engine_losses *losses)
 
 static void collector_close(void)
 {
-	wall_use_symbols(NULL);
+	wall_open(NULL, NULL);
 	chunks_close(&collector.chunks);
 	symbols_close(collector.symbols);
 	collector.symbols = NULL;
@@ -98,7 +98,7 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 	if (err)
 		return err;
 	err = symbols_open(&collector.symbols);
-	wall_use_symbols(err ? NULL : collector.symbols);
+	wall_open(collector.chunks.jfr, err ? NULL : collector.symbols);
 	if (!err)
 		err = chunks_begin(&collector.chunks);
 	if (err)

@@ -14,9 +14,11 @@
 #include "core/random.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
+#include "engine/collect/tick_rate.h"
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/wait/wait_lines.h"
+#include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
 
 /* CPU time that an interrupted thread may use to go back to sleep. It is allowed at the first check
@@ -35,6 +37,7 @@ static struct {
 	uint64_t next_ns;
 	struct thread_wall *threads; /* by the index of their slots */
 	size_t room;
+	struct jfr_writer *jfr; /* of the events that a visit writes */
 	struct symbols *symbols;
 } wall = { .interval_ns = UINT64_MAX };
 
@@ -62,8 +65,9 @@ void wall_start(uint64_t interval_ns)
 	wall.next_ns = 0;
 }
 
-void wall_use_symbols(struct symbols *symbols)
+void wall_open(struct jfr_writer *jfr, struct symbols *symbols)
 {
+	wall.jfr = jfr;
 	wall.symbols = symbols;
 }
 
@@ -72,6 +76,8 @@ static void wall_state_clear(struct thread_wall *w)
 	free(w->pcs);
 	wait_clear(&w->wait);
 	wait_clear(&w->asked_wait);
+	wall_owner_free(w->owner);
+	wall_owner_free(w->asked_owner);
 	*w = (struct thread_wall){ 0 };
 }
 
@@ -121,6 +127,47 @@ static bool wall_is_asleep(struct thread_wall *w, uint64_t cpu_ns)
 	return asleep;
 }
 
+static const struct context_record *wall_context(const struct thread_wall *w)
+{
+	return w->context ? (const struct context_record *)(w->pcs + w->depth) : NULL;
+}
+
+/* Set the wait of the next event to WAIT, and the stack of its lock's owner to that of OWNER, which
+ * may be NULL. */
+static void wall_use_wait(struct jfr_writer *jfr, const struct wait *wait,
+			  const struct wall_owner *owner)
+{
+	uint64_t rate = tick_rate_now();
+	char lines[WAIT_LINES_MAX];
+	struct jfr_wait use = { 0 };
+	size_t length = wait_lines(wait, lines);
+
+	if (!length)
+		return;
+	use.description = jfr_wait_description(jfr, lines, length);
+	if (owner && owner->ticks && rate) {
+		use.owner_stack = program_stack(jfr, owner->pcs, owner->depth, owner->truncated);
+		use.owner_delay_ns = (uint64_t)((double)(owner->ticks - owner->asked_ticks) * 1e9 /
+						(double)rate);
+	}
+	jfr_use_wait(jfr, &use);
+}
+
+static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
+{
+	struct thread_wall *w = wall_state(t);
+	uint32_t stack;
+
+	if (!w || !w->samples || !w->known)
+		return;
+	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
+	jfr_use_context(jfr, sample_context_id(jfr, wall_context(w)));
+	wall_use_wait(jfr, &w->wait, w->owner);
+	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
+			w->last - w->first);
+	w->samples = 0;
+}
+
 /* Look once at a thread that sleeps: it waits for the same as long as it does not run. */
 static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 {
@@ -129,6 +176,30 @@ static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
 	if (w->wait.state != WAIT_WAITING)
 		wait_clear(&w->wait);
+	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
+}
+
+/* The lock that sleeping T waits for may have another owner now, or the owner may have run. Then the
+ * samples so far are an event of their own. */
+static void wall_follow_owner(struct thread *t, struct thread_wall *w)
+{
+	struct wait now = w->wait;
+	struct wall_owner *next;
+	bool is_same;
+
+	if (!now.is_futex || !now.owner_kinds)
+		return;
+	wait_find_owner(&now, atomic_load(&t->tid));
+	is_same = now.owner == w->wait.owner;
+	if (is_same && (!now.owner || (w->owner && wall_owner_is_current(w->owner))))
+		return;
+	next = now.owner ? wall_owner_request(now.owner, clock_monotonic_ns()) : NULL;
+	if (is_same && !next && !w->owner)
+		return;
+	wall_write_event(wall.jfr, t);
+	w->wait.owner = now.owner;
+	wall_owner_free(w->owner);
+	w->owner = next;
 }
 
 static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_ns, uint32_t visits)
@@ -137,8 +208,13 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 
 	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
 	w->owed[wait.state] += visits;
-	if (wait.state == WAIT_WAITING)
+	if (wait.state == WAIT_WAITING) {
 		wait_move(&w->asked_wait, &wait);
+		wall_owner_free(w->asked_owner);
+		w->asked_owner = w->asked_wait.owner ? wall_owner_request(w->asked_wait.owner,
+									  clock_monotonic_ns())
+						     : NULL;
+	}
 	w->asked = thread_clock_interrupt(&t->clock);
 }
 
@@ -152,6 +228,7 @@ static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t 
 
 	if (w->known && (is_asked ? !looks : wall_is_asleep(w, cpu_ns))) {
 		wall_look_at_sleeper(t, w);
+		wall_follow_owner(t, w);
 		wall_count_sleeper(t, w, visits);
 	} else {
 		wall_request(t, w, cpu_ns, visits);
@@ -256,42 +333,6 @@ uint64_t wall_visit(uint64_t now_ns)
 	return wall.next_ns;
 }
 
-static const struct context_record *wall_context(const struct thread_wall *w)
-{
-	return w->context ? (const struct context_record *)(w->pcs + w->depth) : NULL;
-}
-
-/* Set the wait of the next event to WAIT, which has this stack. */
-static void wall_use_wait(struct jfr_writer *jfr, struct wait *wait, const uintptr_t *pcs,
-			  size_t count)
-{
-	char lines[WAIT_LINES_MAX];
-	struct jfr_wait use = { 0 };
-	size_t length;
-
-	wait_set_cause_by_stack(wait, wall.symbols, pcs, count);
-	length = wait_lines(wait, lines);
-	if (!length)
-		return;
-	use.description = jfr_wait_description(jfr, lines, length);
-	jfr_use_wait(jfr, &use);
-}
-
-static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
-{
-	struct thread_wall *w = wall_state(t);
-	uint32_t stack;
-
-	if (!w || !w->samples || !w->known)
-		return;
-	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
-	jfr_use_context(jfr, sample_context_id(jfr, wall_context(w)));
-	wall_use_wait(jfr, &w->wait, w->pcs, w->depth);
-	jfr_wall_sample(jfr, w->first, t->tid, stack, JFR_STATE_SLEEPING, w->samples,
-			w->last - w->first);
-	w->samples = 0;
-}
-
 static void wall_store_stack(struct thread_wall *w, const struct sample *sample)
 {
 	size_t bytes = (sample->count + sample->context) * sizeof(*sample->pcs);
@@ -317,6 +358,11 @@ static void wall_record_sleeper(struct thread_wall *w, const struct sample *samp
 	if (!w->known)
 		return;
 	wait_move(&w->wait, &w->asked_wait);
+	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
+	if (w->wait.owner) {
+		w->owner = w->asked_owner;
+		w->asked_owner = NULL;
+	}
 	if (samples)
 		wall_count(w, samples, sample->ticks);
 	w->owed[WAIT_WAITING] = w->owed[WAIT_STATE_UNKNOWN] = 0;
@@ -338,8 +384,9 @@ static void wall_write_owed(struct jfr_writer *jfr, const struct sample *sample,
 		if (!stack)
 			stack = program_stack(jfr, sample->pcs, sample->count, sample->truncated);
 		jfr_use_context(jfr, sample_context_id(jfr, sample_context(sample)));
-		wall_use_wait(jfr, i == WAIT_WAITING ? waiting : &other, sample->pcs,
-			      sample->count);
+		if (i == WAIT_WAITING)
+			wait_set_cause_by_stack(waiting, wall.symbols, sample->pcs, sample->count);
+		wall_use_wait(jfr, i == WAIT_WAITING ? waiting : &other, NULL);
 		jfr_wall_sample(jfr, sample->ticks, sample->tid, stack,
 				i == WAIT_STATE_UNKNOWN ? (enum jfr_thread_state)sample->state
 				: i == WAIT_WAITING     ? JFR_STATE_SLEEPING
@@ -359,8 +406,11 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 		wall_write_owed(jfr, sample, once, NULL);
 		return;
 	}
+	wall_owner_deliver(t, sample);
 	wall_write_event(jfr, t);
 	wait_clear(&w->wait);
+	wall_owner_free(w->owner);
+	w->owner = NULL;
 	w->asked = w->known = w->settled = false;
 	w->cpu_ns = sample->args[1];
 	if (sample->state == JFR_STATE_SLEEPING)
@@ -369,11 +419,20 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	wall_write_owed(jfr, sample, w->owed, &w->asked_wait);
 	memset(w->owed, 0, sizeof(w->owed));
 	wait_clear(&w->asked_wait);
+	wall_owner_free(w->asked_owner);
+	w->asked_owner = NULL;
 }
 
+/* The frames of the owner's stack have names in this chunk only. */
 static void wall_flush_one(void *context, struct thread *t)
 {
+	struct thread_wall *w = wall_state(t);
+
 	wall_write_event(context, t);
+	if (w && w->owner && w->owner->ticks) {
+		wall_owner_free(w->owner);
+		w->owner = NULL;
+	}
 }
 
 void wall_flush(struct jfr_writer *jfr)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/collect/wall_owner.h"
 #include "engine/jfr/jfr_write.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
@@ -27,8 +28,9 @@ struct thread_wall {
 	struct wait asked_wait;     /* at the last of these visits that found it waiting */
 	struct wait wait;           /* at the known place; unknown until it is looked at */
 	struct wait_times seen;     /* see wait_look() */
-	uint32_t samples;           /* number counted since the last event */
-	uint64_t first, last;       /* ticks of the first and the last of these */
+	struct wall_owner *owner, *asked_owner; /* of the locks in both waits; NULL: none */
+	uint32_t samples;                       /* number counted since the last event */
+	uint64_t first, last;                   /* ticks of the first and the last of these */
 };
 
 /* The state of T, valid until the next call for another thread; NULL when out of memory. */
@@ -38,8 +40,8 @@ struct thread_wall *wall_state(const struct thread *t);
 void wall_start(uint64_t interval_ns);
 void wall_stop(void);
 
-/* Use SYMBOLS to recognize the functions that wait from now on; NULL: none. */
-void wall_use_symbols(struct symbols *symbols);
+/* From now on, visits may write to JFR; SYMBOLS recognize the functions that wait. NULL: none. */
+void wall_open(struct jfr_writer *jfr, struct symbols *symbols);
 
 /* Visit the threads that are due. Returns the time of the next visit (monotonic). */
 uint64_t wall_visit(uint64_t now_ns);

@@ -10,14 +10,14 @@
 
 /* A zeroed wait is unknown. */
 struct wait {
-	uint8_t state;      /* enum wait_state */
-	uint8_t cause;      /* enum wait_cause; WAIT_CAUSE_UNKNOWN unless waiting */
-	bool is_futex;      /* the stack decides the cause: wait_set_cause_by_stack() */
-	long number;        /* of the system call; -1: none, or not known */
-	uintptr_t lock;     /* address of the futex; 0: none */
-	pid_t owner;        /* of the lock; 0: unknown */
-	uint8_t owner_kind; /* enum wait_owner_kind: the words in which the owner was found */
-	char *object;       /* malloc'd; NULL: none */
+	uint8_t state;       /* enum wait_state */
+	uint8_t cause;       /* enum wait_cause; WAIT_CAUSE_UNKNOWN unless waiting */
+	bool is_futex;       /* the stack decides the cause: wait_set_cause_by_stack() */
+	long number;         /* of the system call; -1: none, or not known */
+	uintptr_t lock;      /* address of the futex; 0: none */
+	pid_t owner;         /* of the lock; 0: unknown */
+	uint8_t owner_kinds; /* forms of the lock that are possible: 1 << enum wait_owner_kind */
+	char *object;        /* malloc'd; NULL: none */
 };
 
 /* Which data of the process a wait may contain. */

@@ -146,6 +146,7 @@ static void wait_set_futex(struct wait *wait, pid_t tid, uintptr_t address)
 {
 	wait->is_futex = true;
 	wait->lock = address;
+	wait->owner_kinds = WAIT_OWNER_ANY;
 	wait_find_owner(wait, tid);
 }
 

@@ -25,17 +25,16 @@ static const struct {
 
 pid_t wait_owner_of_words(const uint32_t words[WAIT_OWNER_WORDS], size_t count,
 			  bool (*is_thread)(void *context, pid_t tid), void *context,
-			  enum wait_owner_kind *kind)
+			  uint8_t *kinds)
 {
 	for (size_t i = 0; i < COUNT(places); i++) {
 		pid_t tid = places[i].word < count ? (pid_t)(words[places[i].word] & TID_MASK) : 0;
 
-		if (tid && is_thread(context, tid)) {
-			*kind = (enum wait_owner_kind)places[i].kind;
+		if (tid && *kinds & 1u << places[i].kind && is_thread(context, tid)) {
+			*kinds = (uint8_t)(1u << places[i].kind);
 			return tid;
 		}
 	}
-	*kind = WAIT_OWNER_NONE;
 	return 0;
 }
 
@@ -47,12 +46,10 @@ static bool is_other_thread(void *waiter, pid_t tid)
 void wait_find_owner(struct wait *wait, pid_t tid)
 {
 	uint32_t words[WAIT_OWNER_WORDS];
-	enum wait_owner_kind kind;
 	size_t count = WAIT_OWNER_WORDS;
 
 	/* The lock may end at the end of a mapping. */
 	while (count && process_memory_read(wait->lock, words, count * sizeof(*words)))
 		count--;
-	wait->owner = wait_owner_of_words(words, count, is_other_thread, &tid, &kind);
-	wait->owner_kind = (uint8_t)kind;
+	wait->owner = wait_owner_of_words(words, count, is_other_thread, &tid, &wait->owner_kinds);
 }

@@ -1,5 +1,6 @@
 /* Threads that wait for different causes, and measure these waits themselves. Prints for each its name, its cause, the
- * seconds of its waits and of its life, and the id of the thread that owns its lock or 0.
+ * seconds of its waits and of its life, and the id of the thread that owns its lock or 0. A wait is measured without the
+ * time on a processor and in the run queue.
  *
  *   wait_causes SECONDS DIRECTORY [THREADS]   THREADS more that compute all the time */
 #include <arpa/inet.h>
@@ -50,6 +51,22 @@ static double now(void)
 static void pause_ms(long ms)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = ms * MS }, NULL);
+}
+
+/* The thread's seconds on a processor and in the run queue. */
+static double not_blocked(void)
+{
+	static __thread int fd;
+	unsigned long long queued = 0;
+	struct timespec cpu;
+	char text[80] = "";
+
+	if (!fd)
+		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	CHECK(pread(fd, text, sizeof(text) - 1, 0) > 0);
+	CHECK(sscanf(text, "%*u %llu", &queued) == 1);
+	CHECK(!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu));
+	return (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9 + (double)queued / 1e9;
 }
 
 static void work(double seconds)
@@ -240,29 +257,50 @@ static void *waits(void *argument)
 	double start = now(), before;
 
 	prctl(PR_SET_NAME, waiter->name);
-	while ((before = now()) < until) {
+	while (now() < until) {
+		before = now() - not_blocked();
 		waiter->wait();
-		waiter->waited += now() - before;
+		waiter->waited += now() - not_blocked() - before;
 		work(0.003);
 	}
 	waiter->lived = now() - start;
 	return NULL;
 }
 
+static struct waiter spinner = { .name = "spins", .cause = "running" };
+static pthread_mutex_t of_spinner = PTHREAD_MUTEX_INITIALIZER;
+
+/* All of them together; they do not wait. */
 static void *spins(void *unused)
 {
-	prctl(PR_SET_NAME, "spins");
+	struct timespec cpu;
+
+	prctl(PR_SET_NAME, spinner.name);
 	work(until - now());
+	CHECK(!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu));
+	pthread_mutex_lock(&of_spinner);
+	spinner.waited += (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9;
+	spinner.lived += not_blocked();
+	pthread_mutex_unlock(&of_spinner);
 	return unused;
 }
+
+static void print(const struct waiter *waiter)
+{
+	printf("%s %s %.3f %.3f %d\n", waiter->name, waiter->cause, waiter->waited, waiter->lived,
+	       waiter->owner ? *waiter->owner : 0);
+}
+
+#define SPINNERS_MAX 64
 
 int main(int argc, char **argv)
 {
 	static struct server near = { .delay_ms = 20 }, far = { .delay_ms = 60 };
-	pthread_t thread;
+	int spinners = argc > 3 ? atoi(argv[3]) : 0;
+	pthread_t thread, spinning[SPINNERS_MAX];
 	char path[4096];
 
-	CHECK(argc >= 3);
+	CHECK(argc >= 3 && spinners <= SPINNERS_MAX);
 	until = now() + atof(argv[1]);
 	snprintf(path, sizeof(path), "%s/written", argv[2]);
 	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -272,14 +310,17 @@ int main(int argc, char **argv)
 	CHECK(!pthread_create(&thread, NULL, holds, NULL));
 	CHECK(!pthread_create(&thread, NULL, writes, NULL));
 	CHECK(!pthread_create(&thread, NULL, feeds, NULL));
-	for (int i = argc > 3 ? atoi(argv[3]) : 0; i; i--)
-		CHECK(!pthread_create(&thread, NULL, spins, NULL));
+	for (int i = 0; i < spinners; i++)
+		CHECK(!pthread_create(&spinning[i], NULL, spins, NULL));
 	for (size_t i = 0; i < WAITERS; i++)
 		CHECK(!pthread_create(&waiters[i].thread, NULL, waits, &waiters[i]));
 	for (size_t i = 0; i < WAITERS; i++)
 		CHECK(!pthread_join(waiters[i].thread, NULL));
+	for (int i = 0; i < spinners; i++)
+		CHECK(!pthread_join(spinning[i], NULL));
 	for (size_t i = 0; i < WAITERS; i++)
-		printf("%s %s %.3f %.3f %d\n", waiters[i].name, waiters[i].cause, waiters[i].waited,
-		       waiters[i].lived, waiters[i].owner ? *waiters[i].owner : 0);
+		print(&waiters[i]);
+	if (spinners)
+		print(&spinner);
 	return 0;
 }

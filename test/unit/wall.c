@@ -9,6 +9,8 @@
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "engine/collect/tick_rate.h"
+#include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
 #include "test/fixtures/suite.h"
 
@@ -37,6 +39,7 @@ static struct event {
 	enum jfr_thread_state state;
 	uint32_t samples;
 	char wait[64];
+	uint32_t owner_stack;
 } events[4];
 static size_t event_count;
 static bool cut; /* whether the stack of the next sample is truncated */
@@ -115,6 +118,7 @@ void jfr_use_context(struct jfr_writer *w, uint32_t id)
 
 /* A wait is its lines. */
 static char wait_now[64];
+static uint32_t owner_stack_now;
 
 uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t length)
 {
@@ -127,6 +131,7 @@ void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait)
 {
 	(void)w;
 	ck_assert_uint_eq(wait->description, 1);
+	owner_stack_now = wait->owner_stack;
 }
 
 /* What looks find; unknown: looks are off. */
@@ -153,6 +158,19 @@ void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const u
 	(void)symbols;
 	if (wait->is_futex && count)
 		wait->cause = pcs[0] == 0x20 ? WAIT_CONDITION : WAIT_LOCK;
+	if (wait->cause != WAIT_LOCK)
+		wait->owner = 0;
+}
+
+void wait_find_owner(struct wait *wait, pid_t tid)
+{
+	(void)tid;
+	wait->owner = found.owner;
+}
+
+uint64_t tick_rate_now(void)
+{
+	return 1000000000;
 }
 
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
@@ -160,7 +178,10 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 {
 	(void)w;
 	ck_assert_uint_lt(event_count, sizeof(events) / sizeof(events[0]));
-	events[event_count] = (struct event){ ticks, span_ticks, tid, stack, state, samples, "" };
+	events[event_count] = (struct event){
+		ticks, span_ticks, tid, stack, state, samples, "", owner_stack_now,
+	};
+	owner_stack_now = 0;
 	memcpy(events[event_count++].wait, wait_now, sizeof(wait_now));
 	wait_now[0] = '\0';
 }
@@ -594,6 +615,80 @@ START_TEST(each_visit_counts_in_its_state)
 }
 END_TEST
 
+static void finds_owner(pid_t owner)
+{
+	finds(WAIT_WAITING, WAIT_LOCK);
+	found.owner = owner;
+	found.owner_kinds = 1;
+}
+
+START_TEST(the_owner_is_interrupted_after_the_waiter)
+{
+	begin(2);
+	wall_state(&threads[1].slot)->due_ns = UINT64_MAX; /* not visited for itself */
+	finds_owner(101);
+	visit(0, 1);
+	ck_assert_uint_eq(threads[1].interrupted, 1);
+	sleeps(1, 0x50);
+	sleeps(0, 0x30);
+	/* The owner has not run. */
+	visit(1, 2);
+	ck_assert_uint_eq(threads[1].interrupted, 1);
+	ck_assert_uint_eq(event_count, 0);
+	/* It has. */
+	threads[1].cpu_ns += MS;
+	visit(3, 1);
+	ck_assert_uint_eq(threads[1].interrupted, 2);
+	expect_event(0, 100, 0x30, JFR_STATE_SLEEPING, 3);
+	ck_assert_uint_eq(events[0].owner_stack, stack_id(0x50, 3, false));
+	ck_assert_ptr_nonnull(strstr(events[0].wait, "owner=101\n"));
+	/* The lock is free, and its waiter is not awake yet. */
+	found.owner = 0;
+	visit(4, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 3);
+	ck_assert_uint_eq(events[1].samples, 1);
+	ck_assert_uint_eq(events[1].owner_stack, 0); /* not arrived yet */
+	ck_assert_ptr_null(strstr(events[2].wait, "owner"));
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+}
+END_TEST
+
+/* The stack shows that the waiter waits for a condition. */
+START_TEST(a_wrong_owner_is_removed)
+{
+	begin(2);
+	wall_state(&threads[1].slot)->due_ns = UINT64_MAX;
+	finds_owner(101);
+	visit(0, 1);
+	sleeps(0, 0x20);
+	sleeps(1, 0x50);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	ck_assert_str_eq(events[0].wait, "state=waiting\ncause=condition\n");
+	ck_assert_uint_eq(events[0].owner_stack, 0);
+}
+END_TEST
+
+START_TEST(owners_are_interrupted_at_most_so_often)
+{
+	struct wall_owner *owner;
+	unsigned allowed = 0;
+
+	begin(2);
+	for (unsigned i = 0; i < 2 * WALL_OWNERS_PER_SECOND; i++) {
+		owner = wall_owner_request(101, 3000000000u);
+		allowed += owner != NULL;
+		wall_owner_free(owner);
+	}
+	ck_assert_uint_eq(allowed, WALL_OWNERS_PER_SECOND);
+	owner = wall_owner_request(101, 4000000000u);
+	ck_assert_ptr_nonnull(owner);
+	wall_owner_free(owner);
+	ck_assert_ptr_null(wall_owner_request(999, 4000000000u)); /* no such thread */
+}
+END_TEST
+
 START_TEST(each_thread_by_itself)
 {
 	begin(2);
@@ -725,6 +820,9 @@ int main(void)
 	tcase_add_test(tests, a_sleeper_is_looked_at_once);
 	tcase_add_test(tests, a_thread_that_has_just_gone_to_sleep);
 	tcase_add_test(tests, each_visit_counts_in_its_state);
+	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
+	tcase_add_test(tests, a_wrong_owner_is_removed);
+	tcase_add_test(tests, owners_are_interrupted_at_most_so_often);
 	tcase_add_test(tests, each_thread_by_itself);
 	tcase_add_test(tests, a_thread_that_is_gone_is_not_counted_any_more);
 	tcase_add_test(tests, a_sample_of_a_thread_that_is_gone);

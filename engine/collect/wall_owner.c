@@ -1,0 +1,118 @@
+/* Stacks of threads that own locks, taken while other threads wait for these. */
+#include "engine/collect/wall_owner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+
+/* Requests whose stacks have not arrived. Many threads may wait for one lock. */
+#define PENDING_MAX 64
+
+/* CPU time that an interrupted thread may use to go back to sleep. */
+#define BACK_TO_SLEEP_NS 50000u
+
+static struct {
+	struct wall_owner *pending[PENDING_MAX];
+	uint64_t second_ns; /* start of the second whose requests are counted */
+	unsigned requests;
+} owners;
+
+struct search {
+	pid_t tid;
+	struct thread *found;
+};
+
+static void match_thread(void *context, struct thread *t)
+{
+	struct search *search = context;
+
+	if (atomic_load(&t->tid) == search->tid && !atomic_load(&t->ended))
+		search->found = t;
+}
+
+static struct wall_owner **pending_place(const struct wall_owner *owner)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++)
+		if (owners.pending[i] == owner)
+			return &owners.pending[i];
+	return NULL;
+}
+
+/* Count a request. Returns false if there were too many in this second. */
+static bool request_is_allowed(uint64_t now_ns)
+{
+	if (now_ns - owners.second_ns >= 1000000000u) {
+		owners.second_ns = now_ns;
+		owners.requests = 0;
+	}
+	return owners.requests < WALL_OWNERS_PER_SECOND;
+}
+
+struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns)
+{
+	struct search search = { .tid = tid };
+	struct wall_owner **place = pending_place(NULL), *owner;
+
+	if (!place || !request_is_allowed(now_ns))
+		return NULL;
+	threads_each(match_thread, &search);
+	owner = search.found ? calloc(1, sizeof(*owner)) : NULL;
+	if (!owner)
+		return NULL;
+	owner->thread = search.found;
+	owner->tid = tid;
+	owner->asked_ticks = clock_ticks();
+	owners.requests++;
+	if (!thread_clock_interrupt(&owner->thread->clock)) {
+		free(owner);
+		return NULL;
+	}
+	*place = owner;
+	return owner;
+}
+
+bool wall_owner_is_current(const struct wall_owner *owner)
+{
+	if (!owner->ticks)
+		return true;
+	return atomic_load(&owner->thread->tid) == owner->tid &&
+	       thread_clock_cpu(&owner->thread->clock) - owner->cpu_ns <= BACK_TO_SLEEP_NS;
+}
+
+static void copy_stack(struct wall_owner *owner, const struct sample *sample)
+{
+	size_t bytes = sample->count * sizeof(*sample->pcs);
+
+	owner->pcs = malloc(bytes ? bytes : 1);
+	if (!owner->pcs)
+		return;
+	memcpy(owner->pcs, sample->pcs, bytes);
+	owner->depth = sample->count;
+	owner->truncated = sample->truncated;
+	owner->cpu_ns = sample->args[1];
+	owner->ticks = sample->ticks;
+}
+
+void wall_owner_deliver(const struct thread *thread, const struct sample *sample)
+{
+	for (size_t i = 0; i < PENDING_MAX; i++) {
+		struct wall_owner *owner = owners.pending[i];
+
+		if (!owner || owner->thread != thread || owner->tid != sample->tid)
+			continue;
+		copy_stack(owner, sample);
+		owners.pending[i] = NULL;
+	}
+}
+
+void wall_owner_free(struct wall_owner *owner)
+{
+	struct wall_owner **place = owner ? pending_place(owner) : NULL;
+
+	if (place)
+		*place = NULL;
+	if (owner)
+		free(owner->pcs);
+	free(owner);
+}
