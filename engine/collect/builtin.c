@@ -17,6 +17,7 @@
 #include "core/agent/recording.h"
 #include "engine/collect/collector.h"
 #include "engine/collect/thread_look.h"
+#include "engine/collect/thread_times.h"
 #include "engine/collect/wall.h"
 #include "engine/context/contexts.h"
 #include "engine/memory/mem_record.h"
@@ -26,6 +27,7 @@
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
 #include "engine/sample/user_events.h"
+#include "engine/wait/wait_look.h"
 
 /* Maximum time that samples wait in the rings. */
 #define DRAIN_INTERVAL_NS 500000000u
@@ -102,6 +104,8 @@ static int builtin_start_sampling(const struct engine_start *r)
 		return err;
 	}
 	wall_start(r->wall_ns);
+	if (!start_is_memory_only(r) && wait_look_is_on())
+		thread_times_start();
 	return 0;
 }
 
@@ -242,6 +246,7 @@ static int builtin_stop(void)
 	sampler_enable(false);
 	mem_stop();
 	err = collector_stop();
+	thread_times_stop();
 	wall_stop();
 	threads_close();
 	builtin_close_recording();

@@ -11,6 +11,7 @@
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
 #include "engine/collect/thread_look.h"
+#include "engine/collect/thread_times.h"
 #include "engine/collect/wall.h"
 #include "engine/context/contexts.h"
 #include "engine/jfr/jfr_write.h"
@@ -182,6 +183,7 @@ static void collector_name_thread(void *context, struct thread *t)
 static void collector_end_thread(void *context, struct thread *t)
 {
 	(void)context;
+	thread_times_end(collector.chunks.jfr, t, wall_queue_ns(t));
 	wall_end(collector.chunks.jfr, t);
 	if (atomic_load(&t->sampled) && t->name[0])
 		chunks_name_thread(&collector.chunks, atomic_load(&t->tid), t->name);
@@ -292,6 +294,7 @@ static int collector_finish_chunk(bool last)
 	collector_name_threads(now_ns, last);
 	ticks = clock_ticks();
 	if (last) {
+		thread_times_write(collector.chunks.jfr);
 		chunk_load(collector.chunks.jfr, ticks);
 		chunk_machine(collector.chunks.jfr, ticks);
 	}

@@ -61,3 +61,10 @@ uint64_t tick_rate_now(void)
 	} while (pair.ns - before > PAIR_NS && --tries);
 	return tick_rate_at(&process, pair);
 }
+
+uint64_t tick_rate_ns(uint64_t ticks)
+{
+	uint64_t rate = tick_rate_now();
+
+	return rate ? (uint64_t)((double)ticks * 1e9 / (double)rate) : 0;
+}

@@ -24,4 +24,7 @@ uint64_t tick_rate_at(struct tick_rate *rate, struct tick_pair now);
 /* Read both clocks and return the rate of the whole process. In the agent's thread. */
 uint64_t tick_rate_now(void);
 
+/* Convert a duration in TICKS to nanoseconds, at that rate; 0 while it is unknown. */
+uint64_t tick_rate_ns(uint64_t ticks);
+
 #endif

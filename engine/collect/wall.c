@@ -59,6 +59,13 @@ struct thread_wall *wall_state(const struct thread *t)
 	return &larger[t->index];
 }
 
+uint64_t wall_queue_ns(const struct thread *t)
+{
+	const struct thread_wall *w = wall_state(t);
+
+	return w ? w->seen.queue_ns : 0;
+}
+
 void wall_start(uint64_t interval_ns)
 {
 	wall.interval_ns = interval_ns;
@@ -137,7 +144,6 @@ static const struct context_record *wall_context(const struct thread_wall *w)
 static void wall_use_wait(struct jfr_writer *jfr, const struct wait *wait,
 			  const struct wall_owner *owner)
 {
-	uint64_t rate = tick_rate_now();
 	char lines[WAIT_LINES_MAX];
 	struct jfr_wait use = { 0 };
 	size_t length = wait_lines(wait, lines);
@@ -145,10 +151,9 @@ static void wall_use_wait(struct jfr_writer *jfr, const struct wait *wait,
 	if (!length)
 		return;
 	use.description = jfr_wait_description(jfr, lines, length);
-	if (owner && owner->ticks && rate) {
+	if (owner && owner->ticks) {
 		use.owner_stack = program_stack(jfr, owner->pcs, owner->depth, owner->truncated);
-		use.owner_delay_ns = (uint64_t)((double)(owner->ticks - owner->asked_ticks) * 1e9 /
-						(double)rate);
+		use.owner_delay_ns = tick_rate_ns(owner->ticks - owner->asked_ticks);
 	}
 	jfr_use_wait(jfr, &use);
 }

@@ -36,6 +36,9 @@ struct thread_wall {
 /* The state of T, valid until the next call for another thread; NULL when out of memory. */
 struct thread_wall *wall_state(const struct thread *t);
 
+/* Time of T in the run queue since its start, at the last look that read it; 0: none. */
+uint64_t wall_queue_ns(const struct thread *t);
+
 /* Visit every thread each INTERVAL_NS from now on; UINT64_MAX: never. */
 void wall_start(uint64_t interval_ns);
 void wall_stop(void);

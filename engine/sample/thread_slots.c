@@ -1,6 +1,7 @@
 /* Table of thread slots. */
 #include "engine/sample/thread_slots.h"
 
+#include "core/clock.h"
 #include "core/system.h"
 
 #define BLOCK_SLOTS 256
@@ -128,6 +129,8 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 		return NULL;
 	t->found = found;
 	t->stack_low = t->stack_high = t->entry = 0;
+	t->end = (struct thread_end){ 0 };
+	t->born_ticks = clock_ticks();
 	thread_clock_init(&t->clock, tid, (uintptr_t)t);
 	atomic_store(&t->local, NULL);
 	atomic_store(&t->sampled, false);

@@ -11,6 +11,13 @@
 #include "core/asprof.h"
 #include "engine/sample/thread_clock.h"
 
+/* The kernel's counts for a thread at its end. */
+struct thread_end {
+	uint64_t ticks;  /* time of the end */
+	uint64_t cpu_ns; /* 0: no counts */
+	uint64_t major_faults, voluntary_switches, involuntary_switches;
+};
+
 struct thread {
 	_Atomic pid_t tid;  /* 0 while the slot is free */
 	_Atomic bool ended; /* the owner has ended, or does not use the slot any more */
@@ -22,7 +29,9 @@ struct thread {
 	uintptr_t entry; /* the thread's start function; 0: unknown */
 	struct thread_clock clock;
 	_Atomic bool sampled; /* was sampled, so its name is needed */
-	char name[16];        /* set when a sampled thread has ended */
+	char name[16];        /* set when a sampled thread has ended, as is END */
+	struct thread_end end;
+	uint64_t born_ticks; /* when the slot was acquired */
 	struct asprof_thread_local_data *_Atomic local;
 };
 

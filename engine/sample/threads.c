@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+#include "core/clock.h"
 #include "core/own_thread.h"
 #include "core/system.h"
 #include "engine/context/thread_context.h"
@@ -121,6 +122,22 @@ void threads_counted(struct thread *t, uint64_t ticks)
 		__atomic_store_n(&local->sample_counter, ticks, __ATOMIC_RELAXED);
 }
 
+static void threads_note_end(struct thread *t)
+{
+	struct rusage usage;
+	struct timespec cpu;
+
+	kernel_call4(SYS_prctl, PR_GET_NAME, (long)t->name, 0, 0);
+	if (kernel_call4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) ||
+	    clock_read(CLOCK_THREAD_CPUTIME_ID, &cpu))
+		return;
+	t->end.ticks = clock_ticks();
+	t->end.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	t->end.major_faults = (uint64_t)usage.ru_majflt;
+	t->end.voluntary_switches = (uint64_t)usage.ru_nvcsw;
+	t->end.involuntary_switches = (uint64_t)usage.ru_nivcsw;
+}
+
 void threads_ended(void)
 {
 	struct thread *t = own;
@@ -131,7 +148,7 @@ void threads_ended(void)
 		return;
 	own = NULL;
 	if (atomic_load(&t->sampled))
-		kernel_call4(SYS_prctl, PR_GET_NAME, (long)t->name, 0, 0);
+		threads_note_end(t);
 	atomic_store_explicit(&t->ended, true, memory_order_release);
 	threads_release_local(); /* no later sample uses the counter */
 }

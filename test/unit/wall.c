@@ -168,9 +168,9 @@ void wait_find_owner(struct wait *wait, pid_t tid)
 	wait->owner = found.owner;
 }
 
-uint64_t tick_rate_now(void)
+uint64_t tick_rate_ns(uint64_t ticks)
 {
-	return 1000000000;
+	return ticks;
 }
 
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
