@@ -83,6 +83,7 @@ static void wall_state_clear(struct thread_wall *w)
 	free(w->pcs);
 	wait_clear(&w->wait);
 	wait_clear(&w->asked_wait);
+	wait_seen_clear(&w->seen);
 	wall_owner_free(w->owner);
 	wall_owner_free(w->asked_owner);
 	*w = (struct thread_wall){ 0 };
@@ -223,6 +224,32 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 	w->asked = thread_clock_interrupt(&t->clock);
 }
 
+/* The wait of T is over, but T has not got a processor yet. */
+static void wall_count_woken(struct thread *t, struct thread_wall *w, uint32_t visits)
+{
+	static const struct wait runnable = { .state = WAIT_RUNNABLE };
+	uint64_t ticks = clock_ticks();
+
+	wall_write_event(wall.jfr, t);
+	wall_use_wait(wall.jfr, &runnable, NULL);
+	jfr_use_context(wall.jfr, sample_context_id(wall.jfr, wall_context(w)));
+	jfr_wall_sample(wall.jfr, ticks, atomic_load(&t->tid),
+			program_stack(wall.jfr, w->pcs, w->depth, w->truncated), JFR_STATE_RUNNABLE,
+			visits, 0);
+	threads_counted(t, ticks);
+}
+
+static void wall_visit_sleeper(struct thread *t, struct thread_wall *w, uint32_t visits)
+{
+	if (wait_is_over(&w->seen)) {
+		wall_count_woken(t, w, visits);
+		return;
+	}
+	wall_look_at_sleeper(t, w);
+	wall_follow_owner(t, w);
+	wall_count_sleeper(t, w, visits);
+}
+
 /* Count T at its known place, or request a sample for this number of VISITS. A thread whose sample
  * is pending has run since its known place, or blocks the signal: with looks, each visit counts with
  * that sample, in the state that the visit finds. */
@@ -232,9 +259,7 @@ static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t 
 	uint64_t cpu_ns = is_asked && !looks ? 0 : thread_clock_cpu(&t->clock);
 
 	if (w->known && (is_asked ? !looks : wall_is_asleep(w, cpu_ns))) {
-		wall_look_at_sleeper(t, w);
-		wall_follow_owner(t, w);
-		wall_count_sleeper(t, w, visits);
+		wall_visit_sleeper(t, w, visits);
 	} else {
 		wall_request(t, w, cpu_ns, visits);
 	}

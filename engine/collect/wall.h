@@ -27,7 +27,7 @@ struct thread_wall {
 	uint32_t owed[WAIT_STATES]; /* visits that the requested sample stands for, by state */
 	struct wait asked_wait;     /* at the last of these visits that found it waiting */
 	struct wait wait;           /* at the known place; unknown until it is looked at */
-	struct wait_times seen;     /* see wait_look() */
+	struct wait_seen seen;      /* see wait_look() */
 	struct wall_owner *owner, *asked_owner; /* of the locks in both waits; NULL: none */
 	uint32_t samples;                       /* number counted since the last event */
 	uint64_t first, last;                   /* ticks of the first and the last of these */

@@ -12,7 +12,7 @@
 struct wait {
 	uint8_t state;       /* enum wait_state */
 	uint8_t cause;       /* enum wait_cause; WAIT_CAUSE_UNKNOWN unless waiting */
-	bool is_futex;       /* the stack decides the cause: wait_set_cause_by_stack() */
+	bool is_futex;       /* the stack may change the cause: wait_set_cause_by_stack() */
 	long number;         /* of the system call; -1: none, or not known */
 	uintptr_t lock;      /* address of the futex; 0: none */
 	pid_t owner;         /* of the lock; 0: unknown */

@@ -166,6 +166,7 @@ static const struct {
 	{ "inet_stream_connect", WAIT_CONNECT },
 	{ "inet_wait_for_connect", WAIT_CONNECT },
 	{ "unix_wait_for_peer", WAIT_CONNECT },
+	{ "wait_woken", WAIT_SOCKET_READ }, /* (a full socket, too, and a terminal) */
 	{ "sk_wait_data", WAIT_SOCKET_READ },
 	{ "tcp_recvmsg", WAIT_SOCKET_READ },
 	{ "__skb_wait_for", WAIT_SOCKET_READ },

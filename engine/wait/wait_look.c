@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "core/fd.h"
+#include "core/own_fds.h"
 #include "core/random.h"
+#include "core/system.h"
 #include "core/text/text_clean.h"
 #include "engine/process/proc_file.h"
 #include "engine/reading/process_memory.h"
@@ -19,6 +23,8 @@
 #include "engine/wait/wait_owner.h"
 
 static enum wait_detail detail = WAIT_OFF;
+
+static unsigned open_files;
 
 void wait_look_detail(enum wait_detail wanted)
 {
@@ -43,6 +49,8 @@ bool wait_arguments_parse(struct wait_arguments *out, const char *text)
 			return false;
 		out->arguments[i] = strtoull(end + 1, &end, 16);
 	}
+	if (out->number >= 0)
+		out->sp = strtoull(end, NULL, 16);
 	return true;
 }
 
@@ -142,9 +150,14 @@ static void wait_set_fcntl(struct wait *wait, pid_t tid, const uintptr_t *argume
 	wait->cause = cause;
 }
 
-static void wait_set_futex(struct wait *wait, pid_t tid, uintptr_t address)
+/* A futex so near to the stack pointer is on the thread's own stack. */
+#define ON_STACK 4096
+
+/* musl waits for a condition by a futex on the waiting thread's stack. */
+static void wait_set_futex(struct wait *wait, pid_t tid, uintptr_t address, uintptr_t sp)
 {
 	wait->is_futex = true;
+	wait->cause = address - sp < ON_STACK ? WAIT_CONDITION : WAIT_LOCK;
 	wait->lock = address;
 	wait->owner_kinds = WAIT_OWNER_ANY;
 	wait_find_owner(wait, tid);
@@ -182,7 +195,7 @@ void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *ca
 		wait->cause = first ? WAIT_IDLE : WAIT_SLEEP;
 		break;
 	case WAIT_CALL_FUTEX:
-		wait_set_futex(wait, tid, first);
+		wait_set_futex(wait, tid, first, call->sp);
 		break;
 	case WAIT_CALL_FCNTL:
 		wait_set_fcntl(wait, tid, arguments);
@@ -221,19 +234,70 @@ static uint64_t read_queue_ns(pid_t tid)
 	return strtoull(end, NULL, 10);
 }
 
-static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_times *seen)
+static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
 {
-	struct wait_times now = { cpu_ns, read_queue_ns(tid) };
-	uint64_t ran_ns = now.cpu_ns - seen->cpu_ns, queued_ns = now.queue_ns - seen->queue_ns;
+	uint64_t ran_ns = cpu_ns - seen->cpu_ns, queue_ns = read_queue_ns(tid),
+		 queued_ns = queue_ns - seen->queue_ns;
 
-	*seen = now;
+	seen->cpu_ns = cpu_ns;
+	seen->queue_ns = queue_ns;
 	/* The kernel adds a time in the queue when that time ends. */
 	if (!ran_ns)
 		return WAIT_RUNNABLE;
 	return random_below(ran_ns + queued_ns) < ran_ns ? WAIT_RUNNING : WAIT_RUNNABLE;
 }
 
-void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_times *seen)
+static bool may_open_file(void)
+{
+	struct rlimit limit;
+
+	return own_fds_apart() && open_files < WAIT_FILES_MAX &&
+	       !system_limit(RLIMIT_NOFILE, &limit) && open_files < limit.rlim_cur / 8;
+}
+
+static ssize_t file_read(const struct wait_seen *seen, char *text, size_t size)
+{
+	ssize_t length = pread(seen->fd, text, size - 1, 0);
+
+	text[length > 0 ? length : 0] = '\0';
+	return length < 0 ? -errno : length;
+}
+
+/* Read the file that shows the system call of TID. */
+static ssize_t call_read(pid_t tid, struct wait_seen *seen, char *text, size_t size)
+{
+	int fd;
+
+	if (!seen->fd && may_open_file()) {
+		fd = fd_of_thread(tid, "syscall", 0);
+		if (fd < 0)
+			return fd;
+		seen->fd = fd;
+		open_files++;
+	}
+	return seen->fd ? file_read(seen, text, size)
+			: proc_file_read_of(tid, "syscall", text, size);
+}
+
+bool wait_is_over(const struct wait_seen *seen)
+{
+	struct wait_arguments call;
+	char text[256];
+
+	return seen->fd && file_read(seen, text, sizeof(text)) > 0 &&
+	       !wait_arguments_parse(&call, text);
+}
+
+void wait_seen_clear(struct wait_seen *seen)
+{
+	if (seen->fd) {
+		close(seen->fd);
+		open_files--;
+	}
+	*seen = (struct wait_seen){ 0 };
+}
+
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
 {
 	struct wait_arguments call;
 	bool is_waiting;
@@ -243,7 +307,7 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_times 
 	wait_clear(wait);
 	if (detail == WAIT_OFF)
 		return;
-	length = proc_file_read_of(tid, "syscall", text, sizeof(text));
+	length = call_read(tid, seen, text, sizeof(text));
 	if (length == -ENOENT || length == -ESRCH)
 		return;
 	is_waiting =

@@ -10,21 +10,36 @@
 void wait_look_detail(enum wait_detail detail);
 bool wait_look_is_on(void);
 
-/* Time of a thread on processors and in the run queue, in nanoseconds. */
-struct wait_times {
-	uint64_t cpu_ns, queue_ns;
+/* What looks remember of a thread; at first zeros. */
+struct wait_seen {
+	uint64_t cpu_ns,
+		queue_ns; /* on processors and in the run queue, at the last look that found
+				    * the thread not waiting */
+	int fd; /* the thread's open /proc file, in the agent's own descriptor table; 0: none */
 };
 
-/* Set *WAIT to what thread TID does now; CPU_NS is its CPU time. *SEEN are its times at the last
- * look that found it not waiting, at first zeros; they are updated. Such a thread is running or
- * runnable at random, in proportion to both times since then. The moment itself is no measure: the
- * agent's thread needs a processor to look, and so takes it from a thread. */
-void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_times *seen);
+/* At most so many of these files are open, and at most an eighth of RLIMIT_NOFILE: the kernel keeps a
+ * buffer of a page for each. */
+#define WAIT_FILES_MAX 256
+
+/* Set *WAIT to what thread TID does now; CPU_NS is its CPU time. A thread that does not wait is
+ * running or runnable at random, in proportion to both times since the last such look. The moment
+ * itself is no measure: the agent's thread needs a processor to look, and so takes it from a
+ * thread. */
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen);
+
+/* True if the thread, which has not run since it waited, is in the run queue now. False if it has no
+ * open file: the look would take too long for threads that sleep all the time. */
+bool wait_is_over(const struct wait_seen *seen);
+
+/* The thread has ended. */
+void wait_seen_clear(struct wait_seen *seen);
 
 /* A system call in which a thread waits, as /proc/PID/syscall shows it. */
 struct wait_arguments {
 	long number; /* -1: the thread waits, but not in a system call */
 	uintptr_t arguments[6];
+	uintptr_t sp; /* the thread's stack pointer; 0: not in a system call */
 };
 
 /* Parse the contents of that file. Returns false if the thread is not waiting, or the text is

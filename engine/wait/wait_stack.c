@@ -55,10 +55,18 @@ static const struct use {
 	{ "runtime.usleep", WAIT_SLEEP, 0 },
 };
 
-static struct {
-	uintptr_t pc;
+struct memory {
+	uintptr_t address;
 	const struct use *use;
-} remembered[REMEMBERED];
+};
+
+/* By a program counter, and by the address of a futex. */
+static struct memory of_code[REMEMBERED], of_futexes[REMEMBERED];
+
+static struct memory *memory_of(struct memory memory[REMEMBERED], uintptr_t address)
+{
+	return &memory[(address >> 2 ^ address >> 10) % REMEMBERED];
+}
 
 static const struct use *use_named(const char *name)
 {
@@ -70,28 +78,33 @@ static const struct use *use_named(const char *name)
 
 static const struct use *use_of(struct symbols *symbols, uintptr_t pc)
 {
-	size_t slot = (pc ^ pc >> 8) % REMEMBERED;
+	struct memory *memory = memory_of(of_code, pc);
 	struct symbol symbol;
 
-	if (remembered[slot].pc == pc)
-		return remembered[slot].use;
+	if (memory->address == pc)
+		return memory->use;
 	if (symbols_resolve(symbols, &pc, 1, &symbol))
 		return NULL;
-	remembered[slot].pc = pc;
-	remembered[slot].use = use_named(symbol.name);
-	return remembered[slot].use;
+	*memory = (struct memory){ pc, use_named(symbol.name) };
+	return memory->use;
 }
 
 void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const uintptr_t *pcs,
 			     size_t count)
 {
+	struct memory *memory = memory_of(of_futexes, wait->lock);
 	const struct use *use = NULL;
 
 	if (!wait->is_futex || !symbols)
 		return;
 	for (size_t i = 0; i < count && i < FRAMES_MAX && !use; i++)
 		use = use_of(symbols, i ? symbols_call_site(pcs[i]) : pcs[i]);
-	wait->cause = use ? use->cause : WAIT_LOCK;
+	if (use)
+		*memory = (struct memory){ wait->lock, use };
+	else if (wait->lock && memory->address == wait->lock)
+		use = memory->use;
+	if (use)
+		wait->cause = use->cause;
 	if (!use || !(wait->owner_kinds & use->owner_kinds))
 		wait->owner = 0;
 	wait->owner_kinds = use ? use->owner_kinds : 0;
@@ -99,5 +112,6 @@ void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const u
 
 void wait_stack_forget(void)
 {
-	memset(remembered, 0, sizeof(remembered));
+	memset(of_code, 0, sizeof(of_code));
+	memset(of_futexes, 0, sizeof(of_futexes));
 }

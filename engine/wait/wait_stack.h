@@ -10,11 +10,12 @@
 
 /* Set the cause of WAIT, if it is a futex, by the innermost known function on the stack; remove the
  * owner that does not fit the kind of lock. PCS are innermost first; all but the first are return
- * addresses. */
+ * addresses. If the wait was over before the stack was taken, the last known use of the same futex
+ * decides. */
 void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const uintptr_t *pcs,
 			     size_t count);
 
-/* Forget the names of addresses, at the end of a chunk: modules may be unloaded. */
+/* Forget the uses of addresses, at the end of a chunk: modules may be unloaded. */
 void wait_stack_forget(void);
 
 #endif

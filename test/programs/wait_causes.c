@@ -2,7 +2,9 @@
  * seconds of its waits and of its life, and the id of the thread that owns its lock or 0. A wait is measured without the
  * time on a processor and in the run queue.
  *
- *   wait_causes SECONDS DIRECTORY [THREADS]   THREADS more that compute all the time */
+ *   wait_causes SECONDS DIRECTORY [THREADS [USER]]
+ *
+ * THREADS more compute all the time. The process becomes USER first. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -305,6 +307,8 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/written", argv[2]);
 	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CHECK(file >= 0 && !pipe(pipe_ends) && !sem_init(&semaphore, 0, 0));
+	if (argc > 4)
+		CHECK(!setuid((uid_t)atoi(argv[4])));
 	peers[0] = connected_to(&near);
 	peers[1] = connected_to(&far);
 	CHECK(!pthread_create(&thread, NULL, holds, NULL));

@@ -48,6 +48,7 @@ START_TEST(contents_of_the_file)
 	ck_assert_int_eq(call.number, texts[_i].number);
 	ck_assert_uint_eq(call.arguments[0], texts[_i].first);
 	ck_assert_uint_eq(call.arguments[5], texts[_i].last);
+	ck_assert_uint_eq(call.sp, call.number < 0 ? 0 : 0x7ffe);
 }
 END_TEST
 
@@ -115,7 +116,7 @@ static const struct {
 
 static struct wait wait_in(long number, uintptr_t first, const uintptr_t *others)
 {
-	struct wait_arguments call = { number, { first, others[1], others[2] } };
+	struct wait_arguments call = { number, { first, others[1], others[2] }, 0 };
 	struct wait wait = { 0 };
 
 	wait_set_call(&wait, (pid_t)syscall(SYS_gettid), &call);
@@ -260,7 +261,7 @@ static void *spins(void *unused)
 /* Until the kernel shows it running: it may wait for a page first. */
 START_TEST(a_thread_that_runs)
 {
-	struct wait_times seen = { 0 };
+	struct wait_seen seen = { 0 };
 	struct wait wait = { 0 };
 	pthread_t thread;
 
@@ -270,13 +271,14 @@ START_TEST(a_thread_that_runs)
 		sched_yield();
 	do
 		wait_look(&wait, spinning, 1000, &seen);
-	while (wait.state == WAIT_WAITING);
-	ck_assert(wait.state == WAIT_RUNNING || wait.state == WAIT_RUNNABLE);
+	while (wait.state != WAIT_RUNNING && wait.state != WAIT_RUNNABLE);
 	ck_assert_uint_eq(seen.cpu_ns, 1000);
 	/* It has not run since. */
 	wait_look(&wait, spinning, 1000, &seen);
 	ck_assert_int_eq(wait.state, WAIT_RUNNABLE);
 	wait_look_detail(WAIT_OFF);
+	ck_assert_int_eq(seen.fd, 0); /* there is no descriptor table for it */
+	ck_assert(!wait_is_over(&seen));
 	wait_look(&wait, spinning, 2000, &seen);
 	ck_assert_int_eq(wait.state, WAIT_STATE_UNKNOWN);
 	stops = true;
