@@ -65,7 +65,7 @@ struct args {
 	bool dry, json, summary, include_non_pollcatch, reverse;
 	const char *title, *type, *by;
 	char trace[33]; /* storage for query.trace */
-	unsigned limit, stack_depth;
+	unsigned limit, stack_depth, locations;
 	double min_share;
 	uint64_t min_ns;
 };

@@ -22,6 +22,7 @@ table="top:$filters $waits
 collapsed:$filters $waits
 flamegraph:$filters $waits
 pprof:$filters $waits
+waits:$filters $waits
 leaks:$filters
 lifetimes:$filters
 longpolls:$filters
@@ -92,7 +93,7 @@ while IFS=: read -r command switches; do
 	done
 	for switch in --lines --simple; do
 		case $command in
-		top | collapsed | flamegraph | pprof | leaks | lifetimes)
+		top | collapsed | flamegraph | pprof | waits | leaks | lifetimes)
 			try "$command" "$switch" '' || fail "$command $switch: status $?" ;;
 		*) refused "$command" "$switch" ;;
 		esac

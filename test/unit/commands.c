@@ -8,6 +8,7 @@
 
 #include "decoder/commands/commands.h"
 #include "test/fixtures/jfr_sample.h"
+#include "test/fixtures/jfr_waits.h"
 #include "test/fixtures/suite.h"
 
 static struct sample sample;
@@ -170,6 +171,7 @@ START_TEST(all_that_print_shares_tell_losses)
 		{ cmd_top, "top1", NULL },
 		{ cmd_top, "top2 --json", "\"losses\":{\"lost_samples\":154,\"kept_samples\":22," },
 		{ cmd_top, "top3 --by host --json", "\"losses\":{\"lost_samples\":154," },
+		{ cmd_waits, "waits3 --json", "\"losses\":{\"lost_samples\":154," },
 		{ cmd_collapsed, "collapsed4 --alloc", NULL },
 		{ cmd_flamegraph, "flamegraph5 --wall",
 		  "\"notices\":[\"154 of 176 samples are lost" },
@@ -327,6 +329,7 @@ START_TEST(what_was_not_recorded_has_a_setting)
 		  0 },
 		{ cmd_top, "top5 --wall", "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms",
 		  0 },
+		{ cmd_waits, "waits5", "run --wall 100ms, or ASPROF_AGENT_WALL_INTERVAL=100ms", 0 },
 	};
 
 	write_another(false);
@@ -365,6 +368,101 @@ START_TEST(latest_settings)
 }
 END_TEST
 
+/* Replace the sample by the recording of jfr_waits.h. */
+static void write_waits(bool with_waits)
+{
+	int fd = open(sample.recording, O_RDWR | O_TRUNC);
+
+	ck_assert_uint_gt(waits_record(fd, with_waits), 0);
+	close(fd);
+}
+
+START_TEST(waits_by_cause)
+{
+	write_waits(true);
+	expect(cmd_waits, "waits --state waiting --locations 2",
+	       "wall: 50 s of 5 threads in 10 s: 45 s waiting, 3 s in the run queue, 2 s running\n"
+	       "times of states are exact for 20% of this: samples are scaled to the kernel's "
+	       "counts\n"
+	       "deadlock: pay [payer tid=1004] waits for lock account_a of refund [refunder "
+	       "tid=1005]; refund [refunder tid=1005] waits for lock account_b of pay [payer "
+	       "tid=1004]\n"
+	       "\n"
+	       "      time   share  threads  cause\n"
+	       "      30 s   60.0%        4  lock\n"
+	       "      10 s   20.0%        1  file\n"
+	       "       2 s    4.0%        1  socket-read\n"
+	       "       3 s    6.0%        1  idle\n"
+	       "    500 ms                   throttled by the CPU limit (estimate; a part of the "
+	       "run queue's time)\n"
+	       "\n"
+	       "lock  30 s\n"
+	       "        10 s   33%  append_log [app]\n"
+	       "        10 s   33%  pay [app]\n"
+	       "        10 s   33%  others\n"
+	       "  pay held account_b during 33% of this and waits for lock account_a, held by "
+	       "refund [refunder tid=1005]\n"
+	       "  refund held account_a during 33% of this and waits for lock account_b, held by "
+	       "pay [payer tid=1004]\n"
+	       "  flush_log held log_mutex during 30% of this and waits for file "
+	       "/var/log/app.log\n"
+	       "  append_log held log_mutex during 3% of this\n"
+	       "\n"
+	       "file  10 s\n"
+	       "        10 s  100%  flush_log [app]\n"
+	       "\n"
+	       "socket-read  2 s\n"
+	       "         2 s  100%  query [app]\n"
+	       "\n"
+	       "idle  3 s\n"
+	       "         3 s  100%  main [app]\n");
+}
+END_TEST
+
+START_TEST(waits_by_others)
+{
+	static const struct {
+		const char *line, *text;
+	} rows[] = {
+		{ "waits --by peer", "       2 s    4.0%        1  tcp 10.0.0.1:5432\n\n" },
+		{ "waits --by file", "      10 s   20.0%        1  /var/log/app.log\n\n" },
+		{ "waits --by lock", "      10 s   20.0%        2  lock 0x7f10 log_mutex\n" },
+		{ "waits --by holder", "       9 s   18.0%        2  flush_log\n" },
+		{ "waits --by thread", "      10 s   20.0%        1        2 s       3 s       5 s "
+				       "[worker-1 tid=1001]\n" },
+		{ "waits --by lock -n 1", "... and 2 more (-n 0 shows all)\n\nlock 0x7f10" },
+		{ "waits --thread flusher", "wall: 10 s of 1 thread in 10 s: 10 s waiting, 0 in" },
+		/* A part of a thread's samples is not scaled. */
+		{ "waits --include burn", "5 s of 1 thread in 10 s: 0 waiting, 1 s in the run " },
+		{ "waits --json --by peer", "{\"by\":\"peer\",\"unit\":\"nanoseconds\"," },
+		{ "waits --json --cause file", "[{\"name\":\"file\",\"state\":\"waiting\","
+					       "\"cause\":\"file\",\"weight\":10000000000,"
+					       "\"samples\":100,\"threads\":1," },
+		{ "waits --json", "\"deadlocks\":[[{\"function\":\"pay\"," },
+	};
+
+	write_waits(true);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		expect_part(cmd_waits, rows[i].line, rows[i].text);
+	run_for_errors(cmd_waits, "waits --by owner", 2);
+	ck_assert_ptr_nonnull(strstr(printed, "takes cause, peer, file, lock, holder or thread"));
+	run_for_errors(cmd_waits, "waits --cause gil", 0);
+	ck_assert_ptr_nonnull(strstr(
+		printed, "no sample passes --cause; there is: lock, file, runnable, running, "));
+}
+END_TEST
+
+START_TEST(waits_are_derived_from_stacks)
+{
+	write_waits(false);
+	expect_part(cmd_waits, "waits",
+		    "states and causes are derived from stacks for 100% of this: the recording "
+		    "does not have them\n");
+	expect_part(cmd_waits, "waits", "       2 s    4.0%        1  socket-read\n");
+	expect(cmd_collapsed, "collapsed --cause file", "main;flush_log;fsync 100\n");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("commands");
@@ -383,5 +481,8 @@ int main(void)
 	tcase_add_test(tcase, what_was_not_recorded_has_a_setting);
 	tcase_add_test(tcase, busiest_threads);
 	tcase_add_test(tcase, latest_settings);
+	tcase_add_test(tcase, waits_by_cause);
+	tcase_add_test(tcase, waits_by_others);
+	tcase_add_test(tcase, waits_are_derived_from_stacks);
 	return suite_run(tcase);
 }

@@ -5,6 +5,9 @@
 
 #include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/profile.h"
+#include "profile/waits/thread_times.h"
+#include "profile/waits/wait_chains.h"
+#include "profile/waits/wait_groups.h"
 #include "profile/aggregate/wait_guess.h"
 #include "test/fixtures/jfr_waits.h"
 #include "test/fixtures/suite.h"
@@ -255,6 +258,204 @@ START_TEST(merges)
 }
 END_TEST
 
+/* Read the recording with waits, and scale it. Returns the share of exact times. */
+static double read_scaled(struct profile *p, struct query *query)
+{
+	struct thread_times times = { 0 };
+	struct memory_feed feed;
+	double exact;
+
+	query->waits = true;
+	read_profile(p, query);
+	memory_feed_init(&feed, recording, length);
+	ck_assert_int_eq(thread_times_read(&times, p, query, &feed.feed), 0);
+	exact = thread_times_scale(&times, p);
+	thread_times_free(&times);
+	return exact;
+}
+
+static void expect_states(const struct profile *p, double running, double runnable, double waiting)
+{
+	struct wait_groups g;
+
+	ck_assert_int_eq(wait_groups_make(&g, p, WAIT_BY_CAUSE, 0, 0), 0);
+	ck_assert_double_eq_tol(g.states[WAIT_RUNNING] / 1e9, running, 1e-6);
+	ck_assert_double_eq_tol(g.states[WAIT_RUNNABLE] / 1e9, runnable, 1e-6);
+	ck_assert_double_eq_tol(g.states[WAIT_WAITING] / 1e9, waiting, 1e-6);
+	ck_assert_double_eq_tol(g.weight / 1e9, running + runnable + waiting, 1e-6);
+	wait_groups_free(&g);
+}
+
+START_TEST(scales_to_exact_times)
+{
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+
+	record(true);
+	ck_assert_double_eq_tol(read_scaled(&p, &query), 0.2, 1e-6);
+	expect_states(&p, 2, 3, 45);
+	profile_free(&p);
+	/* Half of the time has half of the exact times. The samples are at one second. */
+	query.to = (struct moment){ .kind = MOMENT_ABSOLUTE,
+				    .ns = (int64_t)(WAITS_START_NS + 5 * WAITS_SECOND) };
+	read_scaled(&p, &query);
+	expect_states(&p, 1, 1.5, 42.5);
+	profile_free(&p);
+	/* Less than half of the sampled time: not scaled. */
+	query.to.ns -= (int64_t)(WAITS_SECOND / 10);
+	ck_assert(read_scaled(&p, &query) == 0);
+	expect_states(&p, 4, 1, 45);
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+/* A state that has no sample, of a thread without any sample too. */
+START_TEST(adds_times_without_a_sample)
+{
+	struct profile p = PROFILE_INIT;
+	struct thread_time list[2] = { [1] = { .states = { 0, 1e9, 2e9, 3e9 } } };
+	struct thread_times times = { .list = list, .capacity = 2 };
+	struct thread_key thread = { .tid = 7 };
+
+	ck_assert_uint_eq(intern(&p.threads, &thread, sizeof(thread)), 1);
+	ck_assert(thread_times_scale(&times, &p) == 1);
+	ck_assert_uint_eq(p.count, 3);
+	expect_states(&p, 1, 2, 3);
+	profile_free(&p);
+}
+END_TEST
+
+START_TEST(groups)
+{
+	static const struct {
+		enum wait_by by;
+		uint32_t causes, count, threads;
+		const char *heaviest;
+		double samples;
+	} cases[] = {
+		{ WAIT_BY_CAUSE, 0, 6, 4, "lock", 300 },
+		{ WAIT_BY_CAUSE, 1u << WAIT_FILE, 1, 1, "file", 100 },
+		{ WAIT_BY_PEER, 0, 1, 1, "tcp 10.0.0.1:5432", 20 },
+		{ WAIT_BY_FILE, 0, 1, 1, "/var/log/app.log", 100 },
+		{ WAIT_BY_LOCK, 0, 3, 2, "lock 0x7f10 log_mutex", 100 },
+		{ WAIT_BY_HOLDER, 0, 4, 1, "pay", 100 },
+		{ WAIT_BY_THREAD, 0, 5, 1, "[flusher tid=1003]", 100 },
+		{ WAIT_BY_THREAD, 1u << WAIT_SOCKET_READ, 1, 1, "[worker-1 tid=1001]", 20 },
+		{ WAIT_BY_FILE, 1u << WAIT_GIL, 0, 0, "", 0 },
+	};
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+
+	record(true);
+	query.waits = true;
+	read_profile(&p, &query);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wait_groups g;
+
+		ck_assert_int_eq(wait_groups_make(&g, &p, cases[i].by, 0, cases[i].causes), 0);
+		ck_assert_uint_eq(g.count, cases[i].count);
+		ck_assert_uint_eq(g.threads, 5);
+		if (g.count) {
+			ck_assert_str_eq(intern_text(&g.names, g.list[0].id), cases[i].heaviest);
+			ck_assert(g.list[0].samples == cases[i].samples);
+			ck_assert_uint_eq(g.list[0].threads, cases[i].threads);
+		}
+		wait_groups_free(&g);
+	}
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+START_TEST(owners)
+{
+	static const struct {
+		const char *function, *lock;
+		double count;
+	} expected[] = {
+		{ "pay", "account_b", 100 },
+		{ "refund", "account_a", 100 },
+		{ "flush_log", "log_mutex", 90 },
+		{ "append_log", "log_mutex", 10 },
+	};
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+	struct wait_owner *list;
+	struct wait_groups g;
+	double unknown;
+	uint32_t count;
+
+	record(true);
+	query.waits = true;
+	read_profile(&p, &query);
+	ck_assert_int_eq(wait_groups_make(&g, &p, WAIT_BY_CAUSE, 0, 0), 0);
+	ck_assert_int_eq(wait_owners_list(&g, g.list[0].id, &list, &count, &unknown), 0);
+	ck_assert_uint_eq(count, 4);
+	ck_assert(unknown == 0);
+	for (uint32_t i = 0; i < count; i++) {
+		ck_assert_str_eq(profile_frame_name(&p, list[i].frame), expected[i].function);
+		ck_assert_str_eq(wait_lock_name(intern_text(&p.names, list[i].on)),
+				 expected[i].lock);
+		ck_assert(list[i].weight == expected[i].count * 1e8);
+	}
+	free(list);
+	wait_groups_free(&g);
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+START_TEST(lock_names)
+{
+	static const char *const cases[][2] = {
+		{ "lock 0x7f10 log_mutex", "log_mutex" },
+		{ "lock 0x7f10", "0x7f10" },
+		{ "lock 0x7f10 ", "0x7f10 " },
+		{ "lock", "lock" },
+		{ "GIL", "GIL" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_str_eq(wait_lock_name(cases[i][0]), cases[i][1]);
+}
+END_TEST
+
+START_TEST(chains)
+{
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+	struct wait_chains c;
+	unsigned followed = 0;
+
+	record(true);
+	query.waits = true;
+	read_profile(&p, &query);
+	ck_assert_int_eq(wait_chains_make(&c, &p), 0);
+	ck_assert_uint_eq(c.deadlocks, 1);
+	for (uint32_t i = 0; i < p.count; i++) {
+		const struct wait *wait = profile_wait(&p, p.samples[i].wait);
+
+		if (wait->owner == 1003) {
+			ck_assert_uint_ne(c.next[i], 0);
+			wait = profile_wait(&p, p.samples[c.next[i] - 1].wait);
+			ck_assert_uint_eq(wait->cause, WAIT_FILE);
+			ck_assert_uint_eq(c.deadlock[i], 0);
+			followed++;
+		} else {
+			/* The owner of thread 1002's other wait is running. */
+			ck_assert_int_eq(c.next[i] != 0, wait->owner > 1003);
+			ck_assert_uint_eq(c.deadlock[i], wait->owner > 1003);
+		}
+	}
+	ck_assert_uint_eq(followed, 2);
+	wait_chains_free(&c);
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("waits");
@@ -265,5 +466,11 @@ int main(void)
 	tcase_add_test(tcase, derives_waits);
 	tcase_add_test(tcase, selects);
 	tcase_add_test(tcase, merges);
+	tcase_add_test(tcase, scales_to_exact_times);
+	tcase_add_test(tcase, adds_times_without_a_sample);
+	tcase_add_test(tcase, groups);
+	tcase_add_test(tcase, owners);
+	tcase_add_test(tcase, lock_names);
+	tcase_add_test(tcase, chains);
 	return suite_run(tcase);
 }

@@ -1,0 +1,247 @@
+/* Text output of the command waits. */
+#include "decoder/commands/waits_print.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoder/commands/top_compare.h"
+#include "decoder/output/terminal.h"
+#include "profile/aggregate/functions.h"
+#include "profile/basics/text.h"
+
+/* Owners and other causes with a smaller share of a group are not printed. */
+#define OWNER_SHARE_MIN 0.01
+
+#define OWNERS_MAX 5
+
+/* Steps of a chain that are printed. */
+#define CHAIN_MAX 8
+
+static const char *amount(const struct waits *w, char text[TEXT_NUMBER], double weight)
+{
+	if (weight <= 0)
+		return "0";
+	return text_amount(text, weight, w->groups.by_total ? "nanoseconds" : "samples");
+}
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void print_header(const struct waits *w)
+{
+	const struct profile *p = w->profile;
+	const struct wait_groups *g = &w->groups;
+	char number[TEXT_NUMBER];
+
+	printf("wall: %s of %u thread%s", amount(w, number, g->weight), g->threads,
+	       g->threads == 1 ? "" : "s");
+	if (p->end_ns > p->start_ns)
+		printf(" in %s", text_duration(number, (double)(p->end_ns - p->start_ns)));
+	printf(": %s waiting", amount(w, number, g->states[WAIT_WAITING]));
+	printf(", %s in the run queue", amount(w, number, g->states[WAIT_RUNNABLE]));
+	printf(", %s running\n", amount(w, number, g->states[WAIT_RUNNING]));
+	if (w->exact > 0)
+		printf("times of states are exact for %.0f%% of this: samples are scaled to the "
+		       "kernel's counts\n",
+		       100 * w->exact);
+	if (g->derived > 0)
+		printf("states and causes are derived from stacks for %.0f%% of this: the "
+		       "recording does not have them\n",
+		       percent(g->derived, g->weight));
+}
+
+static int print_locations(const struct waits *w, const struct wait_group *group)
+{
+	struct functions functions;
+	char number[TEXT_NUMBER];
+	double rest = group->weight;
+	uint32_t rows = w->args->locations;
+
+	if (wait_group_functions(&functions, &w->groups, group->id))
+		return -ENOMEM;
+	if (!rows || rows > functions.count)
+		rows = functions.count;
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct function *f = &functions.list[i];
+
+		printf("%12s %4.0f%%  ", amount(w, number, f->own), percent(f->own, group->weight));
+		top_print_function(top_function_name(w->profile, f),
+				   intern_text(&w->profile->names, f->module), w->width, 20,
+				   w->args->full_names, STYLE_OWN);
+		rest -= f->own;
+	}
+	functions_free(&functions);
+	if (rest > group->weight / 100)
+		printf("%12s %4.0f%%  %s\n", amount(w, number, rest), percent(rest, group->weight),
+		       rows ? "others" : "no function of the program");
+	return 0;
+}
+
+/* Print the function FRAME with its thread. */
+static void print_place(const struct waits *w, uint32_t frame, uint32_t thread)
+{
+	char name[256];
+
+	profile_thread_name(w->profile, thread, name, sizeof(name));
+	if (frame)
+		printf("%s ", profile_frame_name(w->profile, frame));
+	fputs(thread ? name : "an unknown thread", stdout);
+}
+
+/* Print what WAIT is for: "file /var/log/app.log". */
+static void print_object(const struct waits *w, const struct wait *wait)
+{
+	const char *on = intern_text(&w->profile->names, wait->on);
+	const char *call = intern_text(&w->profile->names, wait->call);
+	bool is_lock = !strncmp(on, "lock ", 5);
+
+	printf("%s%s%s", is_lock ? "lock" : wait_cause_names[wait->cause], *on || *call ? " " : "",
+	       is_lock ? wait_lock_name(on)
+	       : *on   ? on
+		       : call);
+}
+
+/* Print the waits of the chain that follows sample I: what the owner waits for, and so on. */
+static void print_chain(const struct waits *w, uint32_t i)
+{
+	const struct profile *p = w->profile;
+
+	for (unsigned steps = 0; w->chains.next[i] && steps < CHAIN_MAX; steps++) {
+		const struct sample *s = &p->samples[w->chains.next[i] - 1];
+		const struct wait *wait = profile_wait(p, s->wait);
+
+		i = (uint32_t)(s - p->samples);
+		fputs(steps ? ", which waits for " : " and waits for ", stdout);
+		print_object(w, wait);
+		if (!wait->owner)
+			return;
+		fputs(", held by ", stdout);
+		print_place(w, wait_own_frame(p, wait->owner_stack),
+			    wait_find_thread(p, s->thread, wait->owner));
+		if (w->chains.deadlock[i])
+			return;
+	}
+}
+
+static void print_owner(const struct waits *w, const struct wait_group *group,
+			const struct wait_owner *owner)
+{
+	const struct profile *p = w->profile;
+	const struct sample *s = &p->samples[owner->sample];
+	const struct wait *wait = profile_wait(p, s->wait);
+	const char *on = intern_text(&p->names, owner->on);
+
+	fputs("  ", stdout);
+	if (owner->frame)
+		fputs(profile_frame_name(p, owner->frame), stdout);
+	else
+		print_place(w, 0, wait_find_thread(p, s->thread, wait->owner));
+	printf(" held %s during %.0f%% of this", *on ? wait_lock_name(on) : "it",
+	       percent(owner->weight, group->weight));
+	print_chain(w, owner->sample);
+	putchar('\n');
+}
+
+static int print_owners(const struct waits *w, const struct wait_group *group)
+{
+	struct wait_owner *list;
+	double unknown;
+	uint32_t count;
+
+	if (wait_owners_list(&w->groups, group->id, &list, &count, &unknown))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count && i < OWNERS_MAX; i++)
+		if (list[i].weight >= OWNER_SHARE_MIN * group->weight)
+			print_owner(w, group, &list[i]);
+	if (unknown >= OWNER_SHARE_MIN * group->weight)
+		printf("  the owner is unknown for %.0f%% of this\n",
+		       percent(unknown, group->weight));
+	free(list);
+	return 0;
+}
+
+/* Print one line for each deadlock: its parts in the order of the waits. */
+static void print_deadlocks(const struct waits *w)
+{
+	const struct profile *p = w->profile;
+
+	for (uint32_t number = 1; number <= w->chains.deadlocks; number++) {
+		uint32_t first = 0, i;
+
+		while (w->chains.deadlock[first] != number)
+			first++;
+		printf("%sdeadlock:%s ", terminal_style(STYLE_STOP), terminal_style(STYLE_NONE));
+		i = first;
+		do {
+			const struct sample *s = &p->samples[i];
+
+			fputs(i == first ? "" : "; ", stdout);
+			print_place(w, wait_own_frame(p, s->stack), s->thread);
+			fputs(" waits for ", stdout);
+			print_object(w, profile_wait(p, s->wait));
+			i = w->chains.next[i] - 1;
+			fputs(" of ", stdout);
+			print_place(w, wait_own_frame(p, p->samples[i].stack),
+				    p->samples[i].thread);
+		} while (i != first);
+		putchar('\n');
+	}
+}
+
+static void print_row(const struct waits *w, const struct wait_group *group)
+{
+	char number[TEXT_NUMBER];
+
+	printf("%10s %6.1f%% %8u  ", amount(w, number, group->weight),
+	       percent(group->weight, w->groups.weight), group->threads);
+	if (w->groups.by == WAIT_BY_THREAD)
+		for (unsigned state = WAIT_RUNNING; state <= WAIT_WAITING; state++)
+			printf("%9s ", amount(w, number, group->states[state]));
+	text_print_name(stdout, intern_text(&w->groups.names, group->id),
+			w->args->full_names || w->width <= 32 ? 0 : w->width - 30);
+	putchar('\n');
+}
+
+static void print_table(const struct waits *w)
+{
+	uint32_t rows = args_limit(w->args, w->groups.count);
+	char number[TEXT_NUMBER];
+
+	printf("\n%s      time   share  threads  %s%s%s\n", terminal_style(STYLE_HEADING),
+	       w->groups.by == WAIT_BY_THREAD ? "  running   in queue   waiting " : "",
+	       wait_by_names[w->groups.by], terminal_style(STYLE_NONE));
+	for (uint32_t i = 0; i < rows; i++)
+		print_row(w, &w->groups.list[i]);
+	if (rows < w->groups.count)
+		printf("... and %u more (-n 0 shows all)\n", w->groups.count - rows);
+	if (w->groups.by == WAIT_BY_CAUSE && w->times->throttled_ns > 0)
+		printf("%10s %7s %8s  throttled by the CPU limit (estimate; a part of the "
+		       "run queue's time)\n",
+		       text_duration(number, w->times->throttled_ns), "", "");
+}
+
+int waits_print_text(const struct waits *w)
+{
+	char number[TEXT_NUMBER];
+	int err = 0;
+
+	print_header(w);
+	print_deadlocks(w);
+	if (!w->groups.count)
+		return 0;
+	print_table(w);
+	for (uint32_t i = 0; i < args_limit(w->args, w->groups.count) && !err; i++) {
+		const struct wait_group *group = &w->groups.list[i];
+
+		printf("\n%s%s  %s%s\n", terminal_style(STYLE_HEADING),
+		       intern_text(&w->groups.names, group->id), amount(w, number, group->weight),
+		       terminal_style(STYLE_NONE));
+		err = print_locations(w, group);
+		if (!err)
+			err = print_owners(w, group);
+	}
+	return err;
+}
