@@ -8,6 +8,7 @@
 #include "decoder/output/terminal.h"
 #include "profile/aggregate/filter.h"
 #include "profile/basics/text.h"
+#include "profile/waits/owner_stacks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -75,6 +76,8 @@ static int read_waits(struct waits *w, struct profile *profile, struct thread_ti
 		status = read_times(times, profile, args);
 		if (!has_sample_filter(&args->query))
 			w->exact = thread_times_scale(times, profile);
+		if (owner_stacks_spread(profile))
+			status = command_status_from_error(-ENOMEM);
 	}
 	args->query.states = states;
 	args->query.causes = causes;

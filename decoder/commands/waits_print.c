@@ -91,17 +91,40 @@ static void print_place(const struct waits *w, uint32_t frame, uint32_t thread)
 	fputs(thread ? name : "an unknown thread", stdout);
 }
 
-/* Print what WAIT is for: "file /var/log/app.log". */
-static void print_object(const struct waits *w, const struct wait *wait)
-{
-	const char *on = intern_text(&w->profile->names, wait->on);
-	const char *call = intern_text(&w->profile->names, wait->call);
-	bool is_lock = !strncmp(on, "lock ", 5);
+/* What a lock's owner did meanwhile, by cause; before the object of its wait, if that is known. */
+static const struct {
+	const char *text, *before_object;
+} meanwhile[WAIT_CAUSES] = {
+	[WAIT_CAUSE_UNKNOWN] = { "waited", " for" },
+	[WAIT_LOCK] = { "waited for a lock", "," },
+	[WAIT_CONDITION] = { "waited for a condition", "," },
+	[WAIT_SEMAPHORE] = { "waited for a semaphore", "," },
+	[WAIT_FILE] = { "waited for a file", "," },
+	[WAIT_PAGE_FAULT] = { "waited for a page", " of" },
+	[WAIT_CONNECT] = { "connected", " to" },
+	[WAIT_ACCEPT] = { "accepted connections", " at" },
+	[WAIT_SOCKET_READ] = { "read from a socket", "," },
+	[WAIT_SOCKET_WRITE] = { "wrote to a socket", "," },
+	[WAIT_PIPE_READ] = { "read from a pipe", "," },
+	[WAIT_PIPE_WRITE] = { "wrote to a pipe", "," },
+	[WAIT_IDLE] = { "waited for events", " at" },
+	[WAIT_TIMER] = { "waited for a timer", "," },
+	[WAIT_SLEEP] = { "slept", "," },
+	[WAIT_CHILD] = { "waited for a child process", "," },
+	[WAIT_GIL] = { "waited for the interpreter lock", "," },
+	[WAIT_SYSCALL] = { "waited in a system call", "," },
+};
 
-	printf("%s%s%s", is_lock ? "lock" : wait_cause_names[wait->cause], *on || *call ? " " : "",
-	       is_lock ? wait_lock_name(on)
-	       : *on   ? on
-		       : call);
+/* Print "waited for a file, /var/log/app.log". */
+static void print_meanwhile(const struct waits *w, const struct wait *wait)
+{
+	const char *object = intern_text(&w->profile->names, wait->on);
+
+	if (!*object && wait->cause == WAIT_SYSCALL)
+		object = intern_text(&w->profile->names, wait->call);
+	fputs(meanwhile[wait->cause].text, stdout);
+	if (*object)
+		printf("%s %s", meanwhile[wait->cause].before_object, wait_lock_name(object));
 }
 
 /* Print the waits of the chain that follows sample I: what the owner waits for, and so on. */
@@ -114,8 +137,8 @@ static void print_chain(const struct waits *w, uint32_t i)
 		const struct wait *wait = profile_wait(p, s->wait);
 
 		i = (uint32_t)(s - p->samples);
-		fputs(steps ? ", which waits for " : " and waits for ", stdout);
-		print_object(w, wait);
+		fputs(steps ? ", which " : "; it ", stdout);
+		print_meanwhile(w, wait);
 		if (!wait->owner)
 			return;
 		fputs(", held by ", stdout);
@@ -180,10 +203,10 @@ static void print_deadlocks(const struct waits *w)
 
 			fputs(i == first ? "" : "; ", stdout);
 			print_place(w, wait_own_frame(p, s->stack), s->thread);
-			fputs(" waits for ", stdout);
-			print_object(w, profile_wait(p, s->wait));
+			printf(" waits for %s of ",
+			       wait_lock_name(
+				       intern_text(&p->names, profile_wait(p, s->wait)->on)));
 			i = w->chains.next[i] - 1;
-			fputs(" of ", stdout);
 			print_place(w, wait_own_frame(p, p->samples[i].stack),
 				    p->samples[i].thread);
 		} while (i != first);

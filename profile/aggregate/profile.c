@@ -68,6 +68,14 @@ void profile_add_equal(struct profile *p, struct sample *sample)
 	profile_add_sample(p, sample);
 }
 
+void sample_scale(struct sample *s, double factor)
+{
+	s->count *= factor;
+	s->total *= factor;
+	s->count_variance *= factor * factor;
+	s->total_variance *= factor * factor;
+}
+
 double profile_effective(double whole, double variance)
 {
 	return variance > 0 ? whole * whole / variance : INFINITY;

@@ -109,6 +109,9 @@ static inline void profile_add(struct profile *profile, uint32_t stack, uint32_t
 	profile_add_equal(profile, &sample);
 }
 
+/* Multiply the weights of SAMPLE by FACTOR. */
+void sample_scale(struct sample *sample, double factor);
+
 /* Returns the effective sample size of WHOLE with VARIANCE: the number of samples of equal weight
  * with the same accuracy. Infinite: no sampling error. */
 double profile_effective(double whole, double variance);

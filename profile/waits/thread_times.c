@@ -161,14 +161,6 @@ static struct thread_time *sum_samples(const struct profile *p)
 	return sums;
 }
 
-static void sample_scale(struct sample *s, double factor)
-{
-	s->count *= factor;
-	s->total *= factor;
-	s->count_variance *= factor * factor;
-	s->total_variance *= factor * factor;
-}
-
 /* Add the time of the states of THREAD that have no sample. */
 static void add_unsampled(struct profile *p, uint32_t thread, const struct thread_time *exact,
 			  const struct thread_time *sampled)

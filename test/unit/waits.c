@@ -6,6 +6,7 @@
 #include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/profile.h"
 #include "profile/waits/thread_times.h"
+#include "profile/waits/owner_stacks.h"
 #include "profile/waits/wait_chains.h"
 #include "profile/waits/wait_groups.h"
 #include "profile/aggregate/wait_guess.h"
@@ -456,6 +457,40 @@ START_TEST(chains)
 }
 END_TEST
 
+/* Two of three samples at one place have an owner's stack; at another place none has. */
+START_TEST(spreads_waits_without_an_owner_stack)
+{
+	static const struct {
+		uint32_t stack, owner, owner_stack;
+		double count, expected;
+	} rows[] = {
+		{ 1, 7, 5, 30, 60 }, { 1, 7, 6, 10, 20 }, { 1, 7, 0, 40, 0 },
+		{ 2, 7, 0, 50, 50 }, { 1, 8, 0, 60, 60 }, { 1, 0, 0, 70, 70 },
+	};
+	struct profile p = PROFILE_INIT;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wait wait = { .state = WAIT_WAITING,
+				     .cause = WAIT_LOCK,
+				     .owner = rows[i].owner,
+				     .owner_stack = rows[i].owner_stack };
+		struct sample sample = { .stack = rows[i].stack,
+					 .metric = METRIC_WALL,
+					 .wait = intern(&p.waits, &wait, sizeof(wait)),
+					 .count = rows[i].count,
+					 .total = rows[i].count * 10 };
+
+		profile_add_equal(&p, &sample);
+	}
+	ck_assert_int_eq(owner_stacks_spread(&p), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ck_assert_double_eq_tol(p.samples[i].count, rows[i].expected, 1e-9);
+		ck_assert_double_eq_tol(p.samples[i].total, rows[i].expected * 10, 1e-9);
+	}
+	profile_free(&p);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("waits");
@@ -468,6 +503,7 @@ int main(void)
 	tcase_add_test(tcase, merges);
 	tcase_add_test(tcase, scales_to_exact_times);
 	tcase_add_test(tcase, adds_times_without_a_sample);
+	tcase_add_test(tcase, spreads_waits_without_an_owner_stack);
 	tcase_add_test(tcase, groups);
 	tcase_add_test(tcase, owners);
 	tcase_add_test(tcase, lock_names);
