@@ -45,6 +45,7 @@ static int recording_read(struct profile *profile, struct memory_feed *feed,
 	query.places = options->format == PROFILE_PPROF;
 	query.lines = query.places;
 	query.contexts = query.places || options->format == PROFILE_FLAMEGRAPH;
+	query.waits = query.places ? STORE_WAIT_OBJECTS : STORE_WAIT_NONE;
 	query.newest = options->is_per_thread;
 	query_set_time(&query, options);
 	if (!options->is_retained)

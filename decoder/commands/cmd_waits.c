@@ -45,7 +45,7 @@ static int parse_by(const struct args *args, enum wait_by *by)
 	return COMMAND_USAGE;
 }
 
-/* The exact times are of all samples of a thread, not of those that a filter leaves. */
+/* The exact times include the samples that a filter omits. */
 static bool has_sample_filter(const struct query *query)
 {
 	return query->include.set || query->exclude.set || filter_wants_contexts(query);
@@ -69,7 +69,7 @@ static int read_waits(struct waits *w, struct profile *profile, struct thread_ti
 	uint32_t states = args->query.states, causes = args->query.causes;
 	int status;
 
-	args->query.waits = true;
+	args->query.waits = STORE_WAIT_OWNERS;
 	args->query.states = args->query.causes = 0;
 	status = command_read_profile(profile, args, 1u << METRIC_WALL);
 	if (status == COMMAND_OK && profile->count) {

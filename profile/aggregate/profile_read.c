@@ -87,11 +87,12 @@ static bool query_wants_waits(const struct query *query)
 	return query->waits || query->states || query->causes;
 }
 
-/* Add the constants of EVENT's wait to its KEY. */
-static void key_set_wait(struct tally_key *key, const struct jfr_event *event)
+/* Add the constants of EVENT's wait to its KEY, with OWNERS that of the owner's stack. */
+static void key_set_wait(struct tally_key *key, const struct jfr_event *event, bool owners)
 {
 	key->wait = (uint64_t)event->slot[JFR_WAIT];
-	key->owner_stack = (uint64_t)event->slot[JFR_OWNER_STACK];
+	if (owners)
+		key->owner_stack = (uint64_t)event->slot[JFR_OWNER_STACK];
 	key->state = (uint32_t)event->slot[JFR_STATE];
 }
 
@@ -127,7 +128,7 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
 		if (waits && one.key.metric == METRIC_WALL)
-			key_set_wait(&one.key, &event);
+			key_set_wait(&one.key, &event, w->query->waits == STORE_WAIT_OWNERS);
 		if (w->query->times)
 			ok = worker_add_event_at(w, settings, chunk, factor, one,
 						 event.slot[JFR_TIME]);

@@ -82,6 +82,19 @@ static void derive_wait(struct resolve *r, const struct stored_wait *stored, str
 		wait->call = intern_string(&r->profile->names, guess.call);
 }
 
+/* Remove the parts of WAIT that the query does not store. */
+static void remove_parts(struct resolve *r, const struct stored_wait *stored, struct wait *wait)
+{
+	enum wait_storage parts = r->query->waits;
+
+	if (parts < STORE_WAIT_OBJECTS)
+		wait->call = wait->on = 0;
+	if (parts < STORE_WAIT_OWNERS)
+		wait->owner = 0;
+	else if (stored->owner_stack)
+		wait->owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);
+}
+
 uint32_t resolve_wait(struct resolve *r, const struct stored_wait *stored)
 {
 	uint32_t id = resolve_description(r, stored->wait);
@@ -91,7 +104,6 @@ uint32_t resolve_wait(struct resolve *r, const struct stored_wait *stored)
 		derive_wait(r, stored, &wait);
 	if (!wait.state)
 		return 0;
-	if (stored->owner_stack)
-		wait.owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);
+	remove_parts(r, stored, &wait);
 	return intern(&r->profile->waits, &wait, sizeof(wait));
 }

@@ -13,7 +13,7 @@ struct stored_wait {
 };
 
 /* Returns the profile's ID of STORED; 0 if nothing is known. If the wait was not recorded, it is
- * derived from the thread state and the stack. */
+ * derived from the thread state and the stack. It has the parts that the query stores. */
 uint32_t resolve_wait(struct resolve *resolve, const struct stored_wait *stored);
 
 #endif

@@ -15,7 +15,7 @@ void otlp_append_scope(struct otlp *out, struct buf *to);
 void otlp_append_value_type(struct otlp *out, struct buf *to, unsigned field, const char *type,
 			    const char *unit);
 
-/* Append thread ID and name of S, if known, and the labels of its context as attributes to SAMPLE,
+/* Append thread ID and name of S, if known, its wait, and the labels of its context as attributes to SAMPLE,
  * and then the link to the span. */
 void otlp_append_sample_attributes(struct otlp *out, struct buf *sample, const struct sample *s);
 

@@ -134,6 +134,21 @@ static void otlp_append_context(struct otlp *out, struct buf *indices, struct sp
 	free(copy);
 }
 
+static void otlp_append_wait(struct otlp *out, struct buf *indices, uint32_t id)
+{
+	const struct wait *wait = profile_wait(out->message->profile, id);
+	const char *on = intern_text(&out->message->profile->names, wait->on);
+
+	if (wait->state)
+		otlp_append_attribute_index(out, indices, "thread.state",
+					    wait_state_names[wait->state], 0);
+	if (wait->cause)
+		otlp_append_attribute_index(out, indices, "wait.cause",
+					    wait_cause_names[wait->cause], 0);
+	if (*on)
+		otlp_append_attribute_index(out, indices, "wait.on", on, 0);
+}
+
 void otlp_append_sample_attributes(struct otlp *out, struct buf *sample, const struct sample *s)
 {
 	const struct profile *profile = out->message->profile;
@@ -146,6 +161,7 @@ void otlp_append_sample_attributes(struct otlp *out, struct buf *sample, const s
 	if (s->thread && key->name)
 		otlp_append_attribute_index(out, &indices, "thread.name",
 					    intern_text(&profile->names, key->name), 0);
+	otlp_append_wait(out, &indices, s->wait);
 	otlp_append_context(out, &indices, &span, s->context);
 	if (indices.length)
 		otlp_set_error(out, proto_message(sample, 2, &indices));

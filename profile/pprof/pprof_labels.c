@@ -72,6 +72,24 @@ static void label_lines_append(struct pprof *out, const char *lines, const char 
 	free(copy);
 }
 
+/* Append the labels of S's wait whose keys are not in CONTEXT: a program's own labels have priority.
+ * Pyroscope gets no object, as these are many. */
+static void wait_labels_append(struct pprof *out, const struct sample *s, const char *context)
+{
+	const struct wait *wait = profile_wait(out->profile, s->wait);
+	const struct {
+		const char *key, *value;
+	} labels[] = {
+		{ "state", wait->state ? wait_state_names[wait->state] : "" },
+		{ "cause", wait->cause ? wait_cause_names[wait->cause] : "" },
+		{ "on", out->selects_labels ? "" : intern_text(&out->profile->names, wait->on) },
+	};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		if (*labels[i].value && !text_find_line(context, labels[i].key, true))
+			label_append(out, labels[i].key, labels[i].value);
+}
+
 void pprof_append_labels(struct pprof *out, const struct sample *s)
 {
 	const struct intern *names = &out->profile->names;
@@ -85,6 +103,7 @@ void pprof_append_labels(struct pprof *out, const struct sample *s)
 		label_lines_append(out, intern_text(names, thread->labels), context);
 	}
 	label_lines_append(out, context, "");
+	wait_labels_append(out, s, context);
 }
 
 /* Count one more distinct value of KEY. */

@@ -89,9 +89,9 @@ with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as z:
                '"agent":{"tags":{"team":"blue","stage":"test"}}}')
 END
 cp test/fixtures/jfr/native.jfr "$work/work_4711_2026-11-21T02-30-00Z.jfr"
-# labelled FILE LABEL: each sample of it has this label.
+# labelled FILE LABEL [SWITCHES]: each sample of it has this label.
 labelled() {
-	"$agent" pprof --cpu "$1" -o "$work/labels.pb.gz" || fail "pprof: status $?"
+	"$agent" pprof ${3:---cpu} "$1" -o "$work/labels.pb.gz" || fail "pprof: status $?"
 	go tool pprof -raw "$work/labels.pb.gz" 2>/dev/null |
 		sed '/^Locations/,$d' >"$work/raw"
 	samples=$(grep -Ec '^ +[0-9][0-9 ]*: ' "$work/raw")
@@ -103,3 +103,5 @@ labelled "$work"/*.zip 'team:[blue]'
 labelled "$work"/*.zip 'stage:[test]'
 labelled "$work/work_4711_2026-11-21T02-30-00Z.jfr" 'process:[work_4711]'
 labelled "$work/work_4711_2026-11-21T02-30-00Z.jfr" 'thread:['
+labelled test/fixtures/jfr/native.jfr 'state:[running]' --state=running
+labelled test/fixtures/jfr/native.jfr 'cause:[sleep]' --cause=sleep

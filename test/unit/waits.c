@@ -6,6 +6,8 @@
 #include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/profile.h"
 #include "profile/waits/thread_times.h"
+#include "profile/otlp/otlp_write.h"
+#include "profile/pprof/pprof_labels.h"
 #include "profile/waits/owner_stacks.h"
 #include "profile/waits/wait_chains.h"
 #include "profile/waits/wait_groups.h"
@@ -156,7 +158,7 @@ START_TEST(reads_recorded_waits)
 	bool found = false;
 
 	record(true);
-	query.waits = true;
+	query.waits = STORE_WAIT_OWNERS;
 	read_profile(&p, &query);
 	ck_assert(count_of(&p, 0, 0) == 500);
 	ck_assert(count_of(&p, 1u << WAIT_RUNNING, 0) == 40);
@@ -177,7 +179,7 @@ START_TEST(reads_recorded_waits)
 	ck_assert(found);
 	profile_free(&p);
 	/* Without a request there is one sample for each stack and thread. */
-	query.waits = false;
+	query.waits = STORE_WAIT_NONE;
 	read_profile(&p, &query);
 	ck_assert_uint_eq(p.waits.count, 0);
 	ck_assert_uint_eq(p.count, 8);
@@ -192,7 +194,7 @@ START_TEST(derives_waits)
 	struct profile p = PROFILE_INIT;
 
 	record(false);
-	query.waits = true;
+	query.waits = STORE_WAIT_OWNERS;
 	read_profile(&p, &query);
 	ck_assert(count_of(&p, 1u << WAIT_RUNNING, 0) == 50);
 	ck_assert(count_of(&p, 0, 1u << WAIT_LOCK) == 300);
@@ -235,7 +237,7 @@ START_TEST(merges)
 	uint32_t count;
 
 	record(true);
-	query.waits = true;
+	query.waits = STORE_WAIT_OWNERS;
 	intern_string(&all.names, "another name");
 	intern_string(&all.stacks, "four"); /* of one frame */
 	read_profile(&p, &query);
@@ -266,7 +268,7 @@ static double read_scaled(struct profile *p, struct query *query)
 	struct memory_feed feed;
 	double exact;
 
-	query->waits = true;
+	query->waits = STORE_WAIT_OWNERS;
 	read_profile(p, query);
 	memory_feed_init(&feed, recording, length);
 	ck_assert_int_eq(thread_times_read(&times, p, query, &feed.feed), 0);
@@ -349,7 +351,7 @@ START_TEST(groups)
 	struct profile p = PROFILE_INIT;
 
 	record(true);
-	query.waits = true;
+	query.waits = STORE_WAIT_OWNERS;
 	read_profile(&p, &query);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wait_groups g;
@@ -388,7 +390,7 @@ START_TEST(owners)
 	uint32_t count;
 
 	record(true);
-	query.waits = true;
+	query.waits = STORE_WAIT_OWNERS;
 	read_profile(&p, &query);
 	ck_assert_int_eq(wait_groups_make(&g, &p, WAIT_BY_CAUSE, 0, 0), 0);
 	ck_assert_int_eq(wait_owners_list(&g, g.list[0].id, &list, &count, &unknown), 0);
@@ -431,7 +433,7 @@ START_TEST(chains)
 	unsigned followed = 0;
 
 	record(true);
-	query.waits = true;
+	query.waits = STORE_WAIT_OWNERS;
 	read_profile(&p, &query);
 	ck_assert_int_eq(wait_chains_make(&c, &p), 0);
 	ck_assert_uint_eq(c.deadlocks, 1);
@@ -491,6 +493,121 @@ START_TEST(spreads_waits_without_an_owner_stack)
 }
 END_TEST
 
+static bool has_string(const struct pprof *out, const char *wanted)
+{
+	for (uint32_t id = 1; id <= out->strings.count; id++)
+		if (!strcmp(intern_text(&out->strings, id), wanted))
+			return true;
+	return false;
+}
+
+/* The labels of the waits for a file and for a peer, without the thread's. */
+START_TEST(labels_of_pprof)
+{
+	static const struct {
+		bool for_pyroscope;
+		const char *context, *wanted[6], *unwanted[3];
+	} cases[] = {
+		{ false,
+		  "",
+		  { "state", "waiting", "cause", "file", "on", "tcp 10.0.0.1:5432" },
+		  { NULL } },
+		{ true, "", { "state", "waiting", "cause", "file" }, { "on", "/var/log/app.log" } },
+		{ false, "cause=mine\n", { "state", "cause", "mine", "on" }, { "file" } },
+	};
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+	struct libraries libraries = { 0 };
+
+	record(true);
+	query.waits = STORE_WAIT_OBJECTS;
+	query.causes = 1u << WAIT_FILE | 1u << WAIT_SOCKET_READ;
+	query.no_threads = true;
+	read_profile(&p, &query);
+	ck_assert_uint_eq(p.count, 2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf buf = BUF_INIT(1 << 20);
+		struct pprof out;
+
+		ck_assert_int_eq(pprof_open_buf(&out, &buf, &p, &libraries), 0);
+		out.selects_labels = cases[i].for_pyroscope;
+		for (uint32_t k = 0; k < p.count; k++) {
+			p.samples[k].context = intern_string(&p.names, cases[i].context);
+			pprof_append_labels(&out, &p.samples[k]);
+		}
+		for (size_t k = 0; k < 6 && cases[i].wanted[k]; k++)
+			ck_assert_msg(has_string(&out, cases[i].wanted[k]), "%zu: %s", i,
+				      cases[i].wanted[k]);
+		for (size_t k = 0; k < 3 && cases[i].unwanted[k]; k++)
+			ck_assert_msg(!has_string(&out, cases[i].unwanted[k]), "%zu: %s", i,
+				      cases[i].unwanted[k]);
+		ck_assert_int_eq(pprof_close(&out), 0);
+		buf_free(&buf);
+	}
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+START_TEST(attributes_of_otlp)
+{
+	static const char *const wanted[] = { "thread.state", "running", "wait.cause",
+					      "socket-read",  "wait.on", "tcp 10.0.0.1:5432" };
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+	struct libraries libraries = { 0 };
+	struct otlp_message message = { .profile = &p, .libraries = &libraries };
+	struct buf out = BUF_INIT(1 << 20);
+
+	record(true);
+	query.waits = STORE_WAIT_OBJECTS;
+	read_profile(&p, &query);
+	message.to = p.count;
+	ck_assert_int_eq(otlp_write(&out, &message), 0);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		ck_assert_msg(memmem(out.data, out.length, wanted[i], strlen(wanted[i])), "%s",
+			      wanted[i]);
+	buf_free(&out);
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+/* More parts make more samples. */
+START_TEST(stores_the_requested_parts)
+{
+	static const struct {
+		enum wait_storage parts;
+		uint32_t count;
+	} cases[] = {
+		{ STORE_WAIT_NONE, 8 },
+		{ STORE_WAIT_KINDS, 9 },
+		{ STORE_WAIT_OBJECTS, 9 },
+		{ STORE_WAIT_OWNERS, 10 },
+	};
+
+	record(true);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct query query = QUERY_INIT;
+		struct profile p = PROFILE_INIT;
+
+		query.waits = cases[i].parts;
+		read_profile(&p, &query);
+		ck_assert_uint_eq(p.count, cases[i].count);
+		for (uint32_t k = 0; k < p.count; k++) {
+			const struct wait *wait = profile_wait(&p, p.samples[k].wait);
+
+			ck_assert_int_eq(!wait->state, cases[i].parts == STORE_WAIT_NONE);
+			ck_assert(!wait->on || cases[i].parts >= STORE_WAIT_OBJECTS);
+			ck_assert(!wait->owner || cases[i].parts == STORE_WAIT_OWNERS);
+			ck_assert(!wait->owner_stack || cases[i].parts == STORE_WAIT_OWNERS);
+		}
+		profile_free(&p);
+	}
+	forget();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("waits");
@@ -504,6 +621,9 @@ int main(void)
 	tcase_add_test(tcase, scales_to_exact_times);
 	tcase_add_test(tcase, adds_times_without_a_sample);
 	tcase_add_test(tcase, spreads_waits_without_an_owner_stack);
+	tcase_add_test(tcase, labels_of_pprof);
+	tcase_add_test(tcase, attributes_of_otlp);
+	tcase_add_test(tcase, stores_the_requested_parts);
 	tcase_add_test(tcase, groups);
 	tcase_add_test(tcase, owners);
 	tcase_add_test(tcase, lock_names);

@@ -13,7 +13,7 @@ struct report_profile {
 	char problem[160]; /* description of unreadable data; "": none */
 };
 
-/* Aggregate all metrics of REPORT, with THREADS for each thread. Allocations count by their
+/* Aggregate all metrics of REPORT, with THREADS for each thread and each object of a wait. Allocations count by their
  * weight. Live memory is the recording's own summary, else the allocations in it that were not
  * freed.
  *
