@@ -15,6 +15,7 @@
 #include "profile/aggregate/retained.h"
 #include "profile/flamegraph/flamegraph_write.h"
 #include "profile/pprof/pprof_write.h"
+#include "profile/waits/wait_text.h"
 
 static void query_set_time(struct query *query, const struct profile_options *options)
 {
@@ -45,7 +46,10 @@ static int recording_read(struct profile *profile, struct memory_feed *feed,
 	query.places = options->format == PROFILE_PPROF;
 	query.lines = query.places;
 	query.contexts = query.places || options->format == PROFILE_FLAMEGRAPH;
-	query.waits = query.places ? STORE_WAIT_OBJECTS : STORE_WAIT_NONE;
+	if (options->is_per_thread)
+		query.waits = STORE_WAIT_OWNERS;
+	else if (query.places)
+		query.waits = STORE_WAIT_OBJECTS;
 	query.newest = options->is_per_thread;
 	query_set_time(&query, options);
 	if (!options->is_retained)
@@ -81,19 +85,32 @@ static int compare_weights(const void *a, const void *b)
 	return one < two ? 1 : one > two ? -1 : 0;
 }
 
+/* Write the thread of S, what it does, and its stack. */
+static void text_write_thread(FILE *file, const struct profile *p, const struct sample *s)
+{
+	const uint32_t *frames = intern_key(&p->stacks, s->stack);
+	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
+	struct buf wait = BUF_INIT(1u << 16);
+	char name[256];
+
+	profile_thread_name(p, s->thread, name, sizeof(name));
+	wait_append_text(&wait, p, s);
+	fprintf(file, "%s%s%.*s\n", name, wait.length ? " " : "", (int)wait.length,
+		wait.length ? (const char *)wait.data : "");
+	for (uint32_t i = 0; i < depth; i++)
+		fprintf(file, "    %s\n", profile_frame_name(p, frames[i]));
+	fputs("\n", file);
+	buf_free(&wait);
+}
+
 static void text_write_stack(FILE *file, const struct profile *p, const struct sample *s,
 			     bool is_per_thread)
 {
 	const uint32_t *frames = intern_key(&p->stacks, s->stack);
 	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
-	char name[256];
 
 	if (is_per_thread) {
-		profile_thread_name(p, s->thread, name, sizeof(name));
-		fprintf(file, "%s\n", name);
-		for (uint32_t i = 0; i < depth; i++)
-			fprintf(file, "    %s\n", profile_frame_name(p, frames[i]));
-		fputs("\n", file);
+		text_write_thread(file, p, s);
 		return;
 	}
 	for (uint32_t i = depth; i--;)

@@ -28,14 +28,16 @@ static const struct command_option profile_switches[] = {
 
 const struct command_option *const profile_options[] = { profile_switches, NULL };
 
-static const struct {
+static const struct reader {
 	const char *name;
 	int (*function)(int argc, char **argv);
+	bool has_metrics; /* takes switches such as --cpu */
 } readers[] = {
-	{ "top", cmd_top },
-	{ "collapsed", cmd_collapsed },
-	{ "flamegraph", cmd_flamegraph },
-	{ "pprof", cmd_pprof },
+	{ "top", cmd_top, true },
+	{ "collapsed", cmd_collapsed, true },
+	{ "flamegraph", cmd_flamegraph, true },
+	{ "pprof", cmd_pprof, true },
+	{ "waits", cmd_waits, false },
 };
 
 #define READERS (sizeof(readers) / sizeof(readers[0]))
@@ -74,8 +76,16 @@ static int recording_write_file(const struct buf *recording, char *path, size_t 
 	return err;
 }
 
-static int capture_run_reader(const struct capture *t, int (*reader)(int argc, char **argv),
-			      char *name, char *path, const uint64_t period_ms[2])
+static const struct reader *find_reader(const char *name)
+{
+	for (size_t i = 0; i < READERS; i++)
+		if (!strcmp(readers[i].name, name))
+			return &readers[i];
+	return NULL;
+}
+
+static int capture_run_reader(const struct capture *t, const struct reader *reader, char *path,
+			      const uint64_t period_ms[2])
 {
 	char **argv = calloc((size_t)t->reader_argc + 12, sizeof(*argv)), from[32], to[32];
 	int argc = 0, status;
@@ -84,10 +94,10 @@ static int capture_run_reader(const struct capture *t, int (*reader)(int argc, c
 		message_print("out of memory");
 		return COMMAND_FAILED;
 	}
-	argv[argc++] = name;
-	if (t->metric)
+	argv[argc++] = (char *)(uintptr_t)reader->name;
+	if (t->metric && reader->has_metrics)
 		argv[argc++] = (char *)(uintptr_t)t->metric;
-	if (t->option)
+	if (t->option && reader->has_metrics)
 		argv[argc++] = (char *)(uintptr_t)t->option;
 	if (t->limits_period) {
 		snprintf(from, sizeof(from), "%" PRIu64, period_ms[0]);
@@ -100,7 +110,7 @@ static int capture_run_reader(const struct capture *t, int (*reader)(int argc, c
 	for (int i = 1; i < t->reader_argc; i++)
 		argv[argc++] = t->reader_argv[i];
 	argv[argc++] = path;
-	status = reader(argc, argv);
+	status = reader->function(argc, argv);
 	free(argv);
 	return status;
 }
@@ -124,17 +134,14 @@ static int capture_read(const struct capture *t)
 					.read_path = t->read_path,
 					.wait_ns = t->wait_ns };
 	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
-	char *name = t->reader_argc ? t->reader_argv[0] : (char *)(uintptr_t) "top";
-	int (*reader)(int argc, char **argv) = NULL;
+	const char *name = t->reader_argc ? t->reader_argv[0] : "top";
+	const struct reader *reader = find_reader(name);
 	uint64_t period_ms[2];
 	char path[4096];
 	int fd, status = COMMAND_FAILED;
 
-	for (size_t i = 0; i < READERS; i++)
-		if (!strcmp(readers[i].name, name))
-			reader = readers[i].function;
 	if (!reader) {
-		message_print("'%s': takes top, collapsed, flamegraph or pprof", name);
+		message_print("'%s': takes top, collapsed, flamegraph, pprof or waits", name);
 		return COMMAND_USAGE;
 	}
 	period_ms[0] = clock_realtime_ns() / 1000000;
@@ -151,7 +158,7 @@ static int capture_read(const struct capture *t)
 		goto out;
 	}
 	close(fd);
-	status = capture_run_reader(t, reader, name, path, period_ms);
+	status = capture_run_reader(t, reader, path, period_ms);
 	unlink(path);
 out:
 	buf_free(&recording);
@@ -293,6 +300,16 @@ static bool profile_choose_request(const struct profile *profile, struct capture
 	return true;
 }
 
+/* CPU time, or what READER needs. */
+static void profile_set_default_kind(struct profile *profile, const char *reader)
+{
+	size_t kind = strcmp(reader, "waits") ? PROFILE_CPU : PROFILE_WALL;
+
+	if (!profile->intervals[PROFILE_WALL] && !profile->intervals[PROFILE_MEM] &&
+	    !profile->intervals[PROFILE_CPU])
+		profile->intervals[kind] = profile_kinds[kind].interval;
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	struct capture t = { .limits_period = true };
@@ -308,9 +325,7 @@ int cmd_profile(int argc, char **argv)
 		message_print("profile: give either -o FILE or %s with its own -o", argv[i]);
 		return COMMAND_USAGE;
 	}
-	if (!profile.intervals[PROFILE_WALL] && !profile.intervals[PROFILE_MEM] &&
-	    !profile.intervals[PROFILE_CPU])
-		profile.intervals[PROFILE_CPU] = profile_kinds[PROFILE_CPU].interval;
+	profile_set_default_kind(&profile, t.reader_argc ? t.reader_argv[0] : "top");
 	if ((profile.output && !profile_choose_output(&profile, &t, reader_argv)) ||
 	    !profile_choose_request(&profile, &t, paths, body))
 		return COMMAND_USAGE;

@@ -9,6 +9,7 @@
 #include "decoder/output/terminal.h"
 #include "profile/aggregate/functions.h"
 #include "profile/basics/text.h"
+#include "profile/waits/wait_text.h"
 
 /* Owners and other causes with a smaller share of a group are not printed. */
 #define OWNER_SHARE_MIN 0.01
@@ -80,15 +81,13 @@ static int print_locations(const struct waits *w, const struct wait_group *group
 	return 0;
 }
 
-/* Print the function FRAME with its thread. */
 static void print_place(const struct waits *w, uint32_t frame, uint32_t thread)
 {
-	char name[256];
+	struct buf text = BUF_INIT(1u << 20);
 
-	profile_thread_name(w->profile, thread, name, sizeof(name));
-	if (frame)
-		printf("%s ", profile_frame_name(w->profile, frame));
-	fputs(thread ? name : "an unknown thread", stdout);
+	wait_append_place(&text, w->profile, frame, thread);
+	fwrite(text.data, 1, text.length, stdout);
+	buf_free(&text);
 }
 
 /* What a lock's owner did meanwhile, by cause; before the object of its wait, if that is known. */
