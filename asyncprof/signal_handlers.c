@@ -13,6 +13,7 @@
 #include "asyncprof/timer_calls.h"
 #include "core/agent/async_profiler.h"
 #include "core/clock.h"
+#include "core/cost.h"
 #include "core/loaded_symbol.h"
 #include "core/system.h"
 #include "core/timer/cpu_timer.h"
@@ -138,7 +139,9 @@ static void signal_take_samples(sample_handler handler, int signo, siginfo_t *in
 				ucontext_t *context)
 {
 	uint32_t samples = signal_count_samples(info, context);
+	enum cost_kind kind = info->si_code == SI_TKILL ? COST_WALL : COST_CPU;
 
+	cost_add_signal(kind);
 	if (!samples)
 		return;
 	if (sample_is_unreadable(info, context)) {
@@ -148,7 +151,7 @@ static void signal_take_samples(sample_handler handler, int signo, siginfo_t *in
 			engine_thread_wake();
 		library_handler_run(handler, signo, samples, info, context);
 	}
-	handler_budget_end();
+	cost_add(kind, handler_budget_end(), 1);
 }
 
 void async_profiler_handle_signal(int signo, siginfo_t *info, ucontext_t *context)

@@ -219,6 +219,33 @@ uint32_t own_thread_count(void)
 	return count;
 }
 
+/* Return the kernel's clock id of the CPU time of thread TID in this process. Source: linux/posix-timers.h. */
+static clockid_t thread_clock_id(pid_t tid)
+{
+	return (clockid_t)(~(unsigned)tid << 3 | 4 | 2);
+}
+
+static uint64_t thread_count_cpu(pid_t tid, unsigned *count)
+{
+	struct timespec used;
+
+	if (tid <= 0 || clock_read(thread_clock_id(tid), &used))
+		return 0;
+	++*count;
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+uint64_t own_thread_cpu_ns(unsigned *count)
+{
+	uint64_t ns;
+
+	*count = 0;
+	ns = thread_count_cpu(atomic_load(&shared->agent.id), count);
+	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
+		ns += thread_count_cpu(atomic_load(&shared->own_threads[i]), count);
+	return ns;
+}
+
 bool own_thread_is_starting(void)
 {
 	for (size_t i = 0; i < OWN_THREADS_MAX; i++)

@@ -37,6 +37,9 @@ bool own_thread_has_id(pid_t tid);
 /* Return the number of own threads, also counting threads that are being created. Async-signal-safe. */
 uint32_t own_thread_count(void);
 
+/* Return the CPU time of the own threads that exist, in nanoseconds, and set *COUNT to their number. */
+uint64_t own_thread_cpu_ns(unsigned *count);
+
 /* True when an own thread is being created and may not exist yet. Async-signal-safe. */
 bool own_thread_is_starting(void);
 

@@ -27,6 +27,9 @@
 #define QUEUED_LINES_MAX 8
 #define LOG_LINE_MAX     1024
 
+/* Kinds of sampling cost; see core/cost.h. */
+#define COST_KINDS 5
+
 /* Sizes of a setting's name and value, with the NUL. */
 #define SETTING_NAME_MAX  64
 #define SETTING_VALUE_MAX 1024
@@ -133,6 +136,13 @@ struct shared {
 		_Atomic pid_t holder;
 		_Atomic uint64_t permitted; /* capabilities of the agent's main thread */
 	} privileges;
+
+	/* core/cost.h */
+	struct {
+		_Atomic uint64_t samples, signals;
+		_Atomic uint64_t handlers_ns; /* time in handlers and hooks */
+		_Atomic uint64_t agent_ns;    /* CPU time of the agent's thread for these samples */
+	} costs[COST_KINDS];
 
 	/* core/log.h */
 	struct {

@@ -4,39 +4,18 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "core/own_thread.h"
 #include "core/shared.h"
 #include "endpoint/response.h"
-
-#define NS_PER_MS 1000000u
-
-/* Return the kernel's clock id of the CPU time of thread TID in this process. Source: linux/posix-timers.h. */
-static clockid_t thread_clock_id(pid_t tid)
-{
-	return (clockid_t)(~(unsigned)tid << 3 | 4 | 2);
-}
-
-static void cost_add_thread(struct status_cost *cost, pid_t tid)
-{
-	struct timespec used;
-
-	if (tid <= 0 || clock_read(thread_clock_id(tid), &used))
-		return;
-	cost->cpu_ns += (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-	cost->threads++;
-}
 
 void status_measure_cost(struct status_cost *cost)
 {
 	int64_t bytes = atomic_load(&shared->agent.memory_bytes);
 
 	*cost = (struct status_cost){ .memory_bytes = bytes > 0 ? (uint64_t)bytes : 0 };
-	cost_add_thread(cost, atomic_load(&shared->agent.id));
-	for (size_t i = 0; i < OWN_THREADS_MAX; i++)
-		cost_add_thread(cost, atomic_load(&shared->own_threads[i]));
+	cost->cpu_ns = own_thread_cpu_ns(&cost->threads);
 }
 
 static const char *const log_names[] = { "off", "error", "warn", "info", "debug" };

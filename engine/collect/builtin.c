@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/cost.h"
 #include "core/fd.h"
 #include "core/log.h"
 #include "core/units.h"

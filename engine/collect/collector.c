@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
+#include "engine/collect/drain_cost.h"
 #include "engine/collect/mem_events.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
@@ -132,6 +133,7 @@ static void collector_write_execution(const struct sample *s)
 static void collector_write_sample(void *context, const struct sample *s)
 {
 	(void)context;
+	drain_cost_count((enum sample_kind)s->kind);
 	if (!jfr_thread_named(collector.chunks.jfr, s->tid))
 		chunks_name_living_thread(&collector.chunks, s->tid);
 	switch ((enum sample_kind)s->kind) {
@@ -209,7 +211,9 @@ void collector_drain(uint64_t now_ns)
 	}
 	runtimes_visit();
 	contexts_update(now_ns);
+	drain_cost_begin();
 	ring_drain(collector_write_sample, NULL);
+	drain_cost_end();
 	threads_reap(collector_end_thread, NULL);
 	if (now_ns >= collector.look_due_ns) {
 		thread_look();

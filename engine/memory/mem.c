@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/cost.h"
 #include "core/own_thread.h"
 #include "core/system.h"
 #include "engine/memory/mem_growth.h"
@@ -195,6 +196,14 @@ static void mem_record_refused(size_t size, const void *caller)
 	port->give_back(pcs);
 }
 
+/* Count the cost of a hook that began at BEGIN_NS and has recorded SAMPLES. */
+static void mem_count_cost(uint64_t begin_ns, uint64_t samples)
+{
+	uint64_t ns = clock_monotonic_ns() - begin_ns;
+
+	cost_add(COST_MEMORY, ns < COST_HOOK_MAX_NS ? ns : COST_HOOK_MAX_NS, samples);
+}
+
 bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
 {
 	struct mem_thread *t = &mem_thread;
@@ -219,10 +228,12 @@ bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
 void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 {
 	struct mem_allocation a = { .size = size };
+	uint64_t begin_ns;
 	int saved = errno;
 
 	if (!sampled)
 		return;
+	begin_ns = clock_monotonic_ns();
 	if (p && mem_early_open() && mem_stacks_enter()) {
 		a.weight = mem_sample_weight(size);
 		a.birth = clock_ticks();
@@ -231,6 +242,7 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 	} else if (p) {
 		mem_count_lost();
 	}
+	mem_count_cost(begin_ns, 1);
 	mem_thread.inside = false;
 	errno = saved;
 }
@@ -252,11 +264,14 @@ static void mem_end_life(const void *p, uint64_t ticks, const struct mem_allocat
 
 void mem_on_free(const void *p)
 {
+	uint64_t begin_ns = clock_monotonic_ns();
 	struct mem_allocation a;
 	int saved = errno;
 
-	if (mem_table_remove(p, &a))
+	if (mem_table_remove(p, &a)) {
 		mem_end_life(p, clock_ticks(), &a);
+		mem_count_cost(begin_ns, 0);
+	}
 	errno = saved;
 }
 
@@ -282,6 +297,7 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 {
 	const struct mem_allocation *was = &resize->was;
 	struct mem_allocation a = *was;
+	uint64_t begin_ns = clock_monotonic_ns();
 	bool inside = mem_thread.inside;
 	int saved = errno;
 
@@ -296,6 +312,7 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 			mem_record(moved, &a, clock_ticks(), caller);
 		}
 	}
+	mem_count_cost(begin_ns, 1);
 	mem_thread.inside = inside;
 	mem_stacks_leave();
 	errno = saved;

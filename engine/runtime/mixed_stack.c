@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/clock.h"
+#include "core/cost.h"
 #include "core/preload_code.h"
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
@@ -411,6 +413,7 @@ static size_t mix_runtimes(struct work *work, uintptr_t stack_high, uintptr_t *p
 					.sps = work->sps,
 					.fps = work->fps,
 					.count = count };
+	uint64_t begin_ns = clock_monotonic_ns(), took_ns;
 	const struct runtime *runtime;
 	size_t mixed = 0;
 
@@ -424,6 +427,9 @@ static size_t mix_runtimes(struct work *work, uintptr_t stack_high, uintptr_t *p
 		}
 		mixed = mixers[kind](runtime, work, &native, stack_high, pcs, max, truncated);
 	}
+	took_ns = clock_monotonic_ns() - begin_ns;
+	cost_add(COST_INTERPRETERS, took_ns < COST_HOOK_MAX_NS ? took_ns : COST_HOOK_MAX_NS,
+		 mixed != 0);
 	return mixed ? mixed : count;
 }
 

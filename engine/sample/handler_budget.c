@@ -43,7 +43,7 @@ bool handler_budget_is_late(void)
 	return clock_monotonic_ns() - own.begin_ns > LATE_NS;
 }
 
-static void end_long(uint64_t now_ns, uint64_t took_ns)
+static uint64_t end_long(uint64_t now_ns, uint64_t took_ns)
 {
 	uint64_t cpu_ns = clock_cpu_ns();
 
@@ -51,18 +51,18 @@ static void end_long(uint64_t now_ns, uint64_t took_ns)
 		took_ns = cpu_ns - own.begin_cpu_ns;
 	else if (took_ns > UNEXPECTED_NS)
 		took_ns = UNEXPECTED_NS;
-	took_ns += ENTRY_NS;
-	own.next_cpu_ns = cpu_ns + CPU_SHARE * took_ns;
-	own.next_ns = now_ns + WALL_SHARE * took_ns;
+	own.next_cpu_ns = cpu_ns + CPU_SHARE * (took_ns + ENTRY_NS);
+	own.next_ns = now_ns + WALL_SHARE * (took_ns + ENTRY_NS);
+	return took_ns;
 }
 
-void handler_budget_end(void)
+uint64_t handler_budget_end(void)
 {
 	uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - own.begin_ns;
 
 	own.was_long = took_ns > LONG_NS;
 	if (own.was_long)
-		end_long(now_ns, took_ns);
-	else
-		own.next_ns = now_ns + CPU_SHARE * (took_ns + ENTRY_NS);
+		return end_long(now_ns, took_ns);
+	own.next_ns = now_ns + CPU_SHARE * (took_ns + ENTRY_NS);
+	return took_ns;
 }

@@ -24,7 +24,7 @@ uint64_t handler_budget_wait_ns(void);
 /* True when the handler has run for so long since handler_budget_begin() that it should finish. */
 bool handler_budget_is_late(void);
 
-/* Finish the sample. */
-void handler_budget_end(void);
+/* Finish the sample. Returns the nanoseconds that it took, without time in which the thread had no processor. */
+uint64_t handler_budget_end(void);
 
 #endif

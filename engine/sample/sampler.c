@@ -13,6 +13,7 @@
 #include <ucontext.h>
 
 #include "core/clock.h"
+#include "core/cost.h"
 #include "core/disposition.h"
 #include "core/signal_share.h"
 #include "core/system.h"
@@ -156,7 +157,7 @@ static void take_cpu_sample(struct thread *thread, const ucontext_t *uc)
 	if (due)
 		commit_cpu_sample(thread, due, uc);
 	if (is_allowed)
-		handler_budget_end();
+		cost_add(COST_CPU, handler_budget_end(), 1);
 }
 
 /* At a thread's end, its stack shows only the function that it was created for, and the two
@@ -221,6 +222,7 @@ static void sampler_forward(int signo, siginfo_t *info, void *uc)
 
 static void take_sample(struct thread *thread, enum clock_kind kind, const ucontext_t *uc)
 {
+	cost_add_signal(kind == CLOCK_OF_CPU ? COST_CPU : COST_WALL);
 	if (kind == CLOCK_OF_CPU) {
 		take_cpu_sample(thread, uc);
 		return;
@@ -232,7 +234,7 @@ static void take_sample(struct thread *thread, enum clock_kind kind, const ucont
 	}
 	thread_clock_interrupted(&thread->clock);
 	take_wall_sample(thread, uc);
-	handler_budget_end();
+	cost_add(COST_WALL, handler_budget_end(), 1);
 }
 
 /* Also called in threads that are not sampled. The args are the signal, its code, and the address.
@@ -270,6 +272,7 @@ static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t 
 	bool on_known_stack, truncated;
 	size_t depth;
 
+	cost_add_signal(COST_STALLS);
 	if (!loop_iteration_is_late(iteration) || !handler_budget_begin())
 		return;
 	thread = threads_self_by_tid(atomic_load_explicit(&iteration->tid, memory_order_relaxed));
@@ -277,7 +280,7 @@ static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t 
 	depth = mixed_stack_context(uc, on_known_stack ? thread->stack_high : 0, iteration->pcs,
 				    SAMPLE_DEPTH_MAX, &truncated);
 	loop_iteration_sampled(iteration, depth, truncated);
-	handler_budget_end();
+	cost_add(COST_STALLS, handler_budget_end(), 1);
 	if (unwind_wants_refresh())
 		ring_wake();
 }

@@ -1,0 +1,49 @@
+/* Cost of sampling, by kind of sample, since the process began (in a forked child: including its parent's).
+ *
+ * The program's threads add the time of handlers and of allocation hooks, by the monotonic clock, which is the
+ * processor's counter. The kernel's time to deliver a signal is not in it: signals are counted, and costs_read() adds a
+ * constant for each (core/agent/costs.h). The agent's thread adds its own CPU time for collecting samples. */
+#ifndef CORE_COST_H
+#define CORE_COST_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "core/shared.h"
+
+/* The first BUDGET_KINDS kinds are those that can be sampled less often (core/agent/budget.h). */
+enum cost_kind {
+	COST_CPU,
+	COST_WALL,
+	COST_MEMORY,
+	COST_STALLS,
+	COST_INTERPRETERS, /* frames of interpreters; a part of the other kinds */
+};
+
+_Static_assert(COST_INTERPRETERS + 1 == COST_KINDS, "shared memory has room for every kind");
+
+/* A hook that takes longer was probably interrupted: its thread had no processor. */
+#define COST_HOOK_MAX_NS 200000u
+
+/* Add NS of a handler or hook, which took SAMPLES. Async-signal-safe, as is cost_add_signal(). */
+static inline void cost_add(enum cost_kind kind, uint64_t ns, uint64_t samples)
+{
+	atomic_fetch_add_explicit(&shared->costs[kind].handlers_ns, ns, memory_order_relaxed);
+	if (samples)
+		atomic_fetch_add_explicit(&shared->costs[kind].samples, samples,
+					  memory_order_relaxed);
+}
+
+/* Count a signal that requests a sample, whether it takes one or not. */
+static inline void cost_add_signal(enum cost_kind kind)
+{
+	atomic_fetch_add_explicit(&shared->costs[kind].signals, 1, memory_order_relaxed);
+}
+
+/* Add CPU time of the agent's thread. */
+static inline void cost_add_agent(enum cost_kind kind, uint64_t ns)
+{
+	atomic_fetch_add_explicit(&shared->costs[kind].agent_ns, ns, memory_order_relaxed);
+}
+
+#endif
