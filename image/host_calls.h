@@ -63,6 +63,7 @@
 	X(user_event_emit)            \
 	X(user_event_name)            \
 	X(user_event_register)        \
+	X(mem_record_set_interval)    \
 	X(mem_record_start)           \
 	X(mem_record_cancel_early)
 

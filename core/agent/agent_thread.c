@@ -172,6 +172,7 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 			check_ns = now + CHECK_NS;
 		}
 		due_ns = earlier_ns(session_service(session, now), intervals_expire(session, now));
+		due_ns = earlier_ns(due_ns, intervals_keep_budget(session, now));
 		/* A flush that is requested during a report is for the next one. */
 		asked = atomic_load(&shared->agent.flushes_asked);
 		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done) ||

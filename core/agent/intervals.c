@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/options/config_set.h"
 #include "core/options/option_table.h"
+#include "core/units.h"
 
 static int refuse(struct live_call *call, const char *words)
 {
@@ -62,6 +63,17 @@ static void add_intervals(struct config *config, const struct capture_intervals 
 		shorten(&config->native_mem_bytes, intervals->mem_bytes);
 }
 
+/* True if ENGINE_OPTIONS set an interval: then the engine ignores the others. */
+static bool options_set_intervals(const struct config *config)
+{
+	struct engine_start start = engine_start_of(config, true), changed = start;
+
+	for (const char *option = start.options; option; option = engine_option_next(option))
+		(void)engine_start_set(&changed, option);
+	return changed.interval_ns != start.interval_ns || changed.wall_ns != start.wall_ns ||
+	       changed.mem_bytes != start.mem_bytes;
+}
+
 void intervals_update(struct session *s, const struct capture_intervals *more)
 {
 	bool has_memory = s->settings->native_mem_bytes != OPTION_OFF;
@@ -72,6 +84,8 @@ void intervals_update(struct session *s, const struct capture_intervals *more)
 		add_intervals(&s->applied, &s->captures[i].intervals, has_memory);
 	if (more)
 		add_intervals(&s->applied, more, has_memory);
+	if (!options_set_intervals(&s->applied))
+		overhead_limit(&s->overhead, &s->applied);
 }
 
 static bool intervals_differ(const struct config *a, const struct config *b)
@@ -123,6 +137,66 @@ int intervals_apply(struct session *s, const struct capture_intervals *more, boo
 	s->applied.wall_interval_ns = before.wall_interval_ns;
 	s->applied.native_mem_bytes = before.native_mem_bytes;
 	return -EPERM;
+}
+
+/* An engine that must be restarted for other intervals gets them at most this often. */
+#define RESTART_NS SECONDS(60)
+
+/* Make the engine for memory sample at its interval in s->config. */
+static int change_memory(struct session *s)
+{
+	struct config mem_only = *s->config;
+	struct engine_start start;
+
+	if (!s->mem.recording)
+		return 0;
+	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
+	mem_only.engine_options = NULL;
+	start = engine_start_of(&mem_only, true);
+	return s->mem.engine->change_intervals ? s->mem.engine->change_intervals(&start) : -ENOTSUP;
+}
+
+/* Make the engines sample as s->config says. The current chunk ends, and the report goes on. */
+static int change_within_report(struct session *s, uint64_t now_ns)
+{
+	int err = change_in_place(s, true);
+
+	if (err == -ENOTSUP && session_can_restart(s) && now_ns >= s->restart_ns) {
+		s->restart_ns = now_ns + RESTART_NS;
+		err = session_restart(s);
+	}
+	return err ? err : change_memory(s);
+}
+
+uint64_t intervals_keep_budget(struct session *s, uint64_t now_ns)
+{
+	struct config before;
+	int err;
+
+	if (now_ns < s->overhead.due_ns)
+		return s->overhead.due_ns;
+	overhead_measure(&s->overhead, now_ns);
+	before = *s->config;
+	if (s->state != SESSION_RUNS || !overhead_plan(&s->overhead, s->config, now_ns))
+		return s->overhead.due_ns;
+	intervals_update(s, NULL);
+	if (!intervals_differ(&before, s->config))
+		return s->overhead.due_ns;
+	err = change_within_report(s, now_ns);
+	if (!err)
+		log_info("budget: intervals are now cpu %llu ns, wall %llu ns, memory %llu bytes",
+			 (unsigned long long)s->config->cpu_interval_ns,
+			 (unsigned long long)s->config->wall_interval_ns,
+			 (unsigned long long)s->config->native_mem_bytes);
+	if (err) {
+		s->applied.cpu_interval_ns = before.cpu_interval_ns;
+		s->applied.wall_interval_ns = before.wall_interval_ns;
+		s->applied.native_mem_bytes = before.native_mem_bytes;
+		overhead_keep(&s->overhead, &s->applied);
+	}
+	if (err && err != -ENOTSUP && session_resume(s))
+		log_error("%s; profiling is paused", failure());
+	return s->overhead.due_ns;
 }
 
 void intervals_restore(struct session *s)

@@ -1,4 +1,5 @@
-/* Sampling intervals of a session: those of its settings, or shorter ones of a capture.
+/* Sampling intervals of a session: those of its settings, or shorter ones of a capture, or longer ones of the overhead
+ * budget.
  *
  * A capture may ask for intervals, which apply until it ends, or until its lease ends. Of several the shortest applies,
  * so captures do not disturb each other. The settings do not change. Agent thread only. */
@@ -15,7 +16,8 @@
  * reason in CALL's problem. */
 int intervals_read(struct capture_intervals *intervals, struct live_call *call);
 
-/* Set SESSION's config from its settings, its captures, and MORE intervals (NULL: none). The engines keep theirs. */
+/* Set SESSION's config from its settings, its captures, MORE intervals (NULL: none), and the budget. The engines keep
+ * theirs. */
 void intervals_update(struct session *session, const struct capture_intervals *more);
 
 /* The same, and make the engines sample so, by a restart if necessary. The data until now is reported, unless
@@ -23,6 +25,10 @@ void intervals_update(struct session *session, const struct capture_intervals *m
  * engine cannot restart; or -errno of failed(): then the session is paused until session_resume(). */
 int intervals_apply(struct session *session, const struct capture_intervals *more,
 		    bool is_reported);
+
+/* Measure what sampling costs, and lengthen or shorten the intervals so that it stays within the budget. A failure is
+ * logged. Returns when this is due again (monotonic clock). */
+uint64_t intervals_keep_budget(struct session *session, uint64_t now_ns);
 
 /* Apply the intervals that are left after the end of a capture. A failure is logged. */
 void intervals_restore(struct session *session);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/cost.h"
+
 struct buf;
 struct running_files;
 
@@ -25,6 +27,22 @@ struct report_part {
 struct sampling {
 	uint64_t interval_ns, wall_ns; /* values of the engine's options with these names */
 	uint64_t mem_bytes;
+};
+
+/* Cost of one kind of samples in an interval. */
+struct report_cost {
+	uint64_t samples, ns;
+	/* Time in which the kind was sampled, and that time multiplied by the kept share of its samples: the interval of
+	 * the settings, divided by the effective one. */
+	uint64_t sampled_ns, kept_ns;
+};
+
+/* Cost of the agent in an interval; all 0: not known. */
+struct report_costs {
+	uint64_t elapsed_ns;
+	uint64_t program_ns; /* CPU time of the program without the agent */
+	uint64_t fixed_ns;   /* CPU time of the agent that does not depend on the intervals */
+	struct report_cost kinds[COST_KINDS];
 };
 
 /* Fate of this program's reports, since its start. Set while reports wait for delivery; zero elsewhere. */
@@ -73,6 +91,8 @@ struct report {
 	uint64_t samples_lost;  /* in this interval, if the engine reports it */
 	bool final;             /* the last one: the program is ending */
 	bool recovered;         /* made from the spool of a killed process */
+
+	struct report_costs costs;
 
 	/* Set while reports wait for delivery. */
 	struct report_losses losses;

@@ -456,6 +456,8 @@ static int session_report_finished(struct session *s, bool final)
 	with_mem = report_add_mem(s, &report);
 	report_add_crash(s, &report, &crash);
 	report_count_samples(&report);
+	overhead_measure(&s->overhead, clock_monotonic_ns());
+	overhead_report(&s->overhead, &report.costs);
 	report_add_labels(s, &report, &labels);
 	session_deliver(s, &report);
 	recording_close(labels);
@@ -590,6 +592,7 @@ int session_start(struct session *s)
 	s->all.engine->version(s->all.engine, s->engine_version, sizeof(s->engine_version));
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	s->chunk_ns = FIRST_CHUNK_NS;
+	overhead_start(&s->overhead, s->config, clock_monotonic_ns());
 	err = session_start_all(s);
 	if (!err)
 		session_start_mem(s);
@@ -763,6 +766,7 @@ int session_resume(struct session *s)
 	s->interval_began_ms = clock_realtime_ns() / NS_PER_MS;
 	err = session_start_all(s);
 	s->state = err ? SESSION_PAUSED : SESSION_RUNS;
+	overhead_resume(&s->overhead, clock_monotonic_ns());
 	if (!err)
 		session_start_mem(s);
 	return err;

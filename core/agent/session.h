@@ -9,6 +9,7 @@
 
 #include "core/agent/capture.h"
 #include "core/agent/equipment.h"
+#include "core/agent/overhead.h"
 #include "core/agent/running_files.h"
 #include "core/options/config.h"
 #include "core/agent/recording.h"
@@ -59,6 +60,8 @@ struct session {
 	char error[256];
 	struct capture captures[LIVE_CAPTURES_MAX];
 	size_t capture_count;
+	struct overhead overhead;
+	uint64_t restart_ns; /* before it, the budget does not restart an engine */
 };
 
 /* Start the engines. A failure of the engine for memory is logged, and the session continues without it. Returns 0,

@@ -34,6 +34,7 @@ struct config {
 	uint64_t native_mem_limit_bytes;   /* or OPTION_OFF */
 	uint64_t native_mem_growth_permil; /* thousandths, or OPTION_OFF */
 	uint64_t lock_ns;                  /* or OPTION_OFF */
+	uint64_t budget_permil;            /* thousandths, or OPTION_OFF */
 	const char *cstack;
 	enum frames_choice frames;
 	enum waits_choice waits;

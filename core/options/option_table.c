@@ -145,6 +145,15 @@ const struct option option_table[] = {
 	  .fallback = "off",
 	  .help = "Time that Java threads wait for locks between two samples of such waits. Needs "
 		  "async-profiler." },
+	{ .name = "BUDGET",
+	  .type = OPTION_SHARE,
+	  FIELD(budget_permil),
+	  .min = 10,
+	  .max = 1000,
+	  .off = OPTION_OFF,
+	  .fallback = "1%",
+	  .help = "CPU time that sampling may use, as a share of the program's CPU time (at least "
+		  "0.1% of one processor); above it, intervals are lengthened." },
 	{ .name = "CSTACK",
 	  .type = OPTION_TEXT,
 	  FIELD(cstack),

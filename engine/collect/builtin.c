@@ -46,7 +46,7 @@ static struct {
 	bool has_other_engine; /* the recording also holds the chunks of another engine */
 	int fd;                /* the recording; -1 when not running */
 	int signo;             /* the sampling signal, if threads are sampled; else 0 */
-	uint64_t mem_bytes;
+	uint64_t cpu_ns, mem_bytes;
 } engine = { .fd = -1 };
 
 static bool start_is_memory_only(const struct engine_start *r)
@@ -87,6 +87,7 @@ static int builtin_start_sampling(const struct engine_start *r)
 	int err;
 
 	engine.signo = 0;
+	engine.cpu_ns = r->interval_ns;
 	engine.mem_bytes = r->mem_bytes;
 	/* Native memory alone, next to another engine, needs no signals. */
 	if (!start_is_memory_only(r)) {
@@ -204,25 +205,42 @@ static int builtin_start(const struct engine_start *wanted)
 	return 0;
 }
 
+static void builtin_set_intervals(const struct engine_start *r)
+{
+	if (r->mem_bytes != engine.mem_bytes)
+		mem_record_set_interval(r->mem_bytes);
+	engine.mem_bytes = r->mem_bytes;
+	if (!engine.signo)
+		return;
+	wall_start(r->wall_ns);
+	/* All timers are set again. */
+	if (r->interval_ns != engine.cpu_ns)
+		threads_set_interval(r->interval_ns);
+	engine.cpu_ns = r->interval_ns;
+}
+
 /* The table of live allocations stays. */
 static int builtin_change_intervals(const struct engine_start *wanted)
 {
 	chunk_settings samples = { 0 }, memory = { 0 };
 	struct engine_start r = *wanted;
-	int err = engine.fd < 0 || !engine.signo ? -ENOTSUP : builtin_read_options(&r);
+	int err = engine.fd < 0 ? -ENOTSUP : builtin_read_options(&r);
 
-	if (!err && (r.mem_bytes != engine.mem_bytes || start_is_memory_only(&r)))
+	/* The kinds of chunks stay. */
+	if (!err && ((r.mem_bytes == ENGINE_OFF) != (engine.mem_bytes == ENGINE_OFF) ||
+		     start_is_memory_only(&r) != !engine.signo))
 		err = -ENOTSUP;
 	if (err)
 		return err;
-	builtin_describe(samples, &r, false);
+	builtin_describe(samples, &r, !engine.signo);
 	builtin_describe(memory, &r, true);
-	sampler_enable(false);
+	if (engine.signo)
+		sampler_enable(false);
 	if (collector_change_settings(samples, memory))
 		log_debug("a chunk is lost at a change of intervals");
-	wall_start(r.wall_ns);
-	threads_set_interval(r.interval_ns);
-	sampler_enable(true);
+	builtin_set_intervals(&r);
+	if (engine.signo)
+		sampler_enable(true);
 	return 0;
 }
 
@@ -275,14 +293,16 @@ static uint64_t builtin_drain_interval_ns(void)
 
 static uint64_t builtin_service(uint64_t now_ns)
 {
-	uint64_t drain_due_ns, visit_due_ns;
+	uint64_t drain_due_ns, visit_due_ns, begin_ns;
 
 	if (engine.fd < 0)
 		return UINT64_MAX;
 	collector_drain(now_ns);
 	collector_split_if_full();
 	drain_due_ns = now_ns + builtin_drain_interval_ns();
+	begin_ns = clock_cpu_ns();
 	visit_due_ns = wall_visit(now_ns);
+	cost_add_agent(COST_WALL, clock_cpu_ns() - begin_ns);
 	return visit_due_ns < drain_due_ns ? visit_due_ns : drain_due_ns;
 }
 

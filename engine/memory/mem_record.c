@@ -46,6 +46,11 @@ int mem_record_start(uint64_t interval)
 	return mem_start(&config);
 }
 
+void mem_record_set_interval(uint64_t interval)
+{
+	mem_sample_on(interval);
+}
+
 static void discard(void *context, const struct sample *sample)
 {
 	(void)context;

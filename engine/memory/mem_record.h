@@ -21,6 +21,9 @@ void mem_record_start_early(uint64_t interval);
 /* Call mem_start() with this port and INTERVAL. Agent thread. */
 int mem_record_start(uint64_t interval);
 
+/* Sample every INTERVAL bytes from now on; the table of live allocations stays. While sampling. Agent thread. */
+void mem_record_set_interval(uint64_t interval);
+
 /* Stop what mem_record_start_early() has started, and drop its samples: another engine samples
  * native memory. Agent thread. */
 void mem_record_cancel_early(void);

@@ -1,0 +1,24 @@
+/* Costs of sampling as the agent's side reads them. Any thread of the agent. */
+#ifndef CORE_AGENT_COSTS_H
+#define CORE_AGENT_COSTS_H
+
+#include <stdint.h>
+
+#include "core/cost.h"
+
+/* Names for status, metrics and recordings. */
+extern const char *const cost_names[COST_KINDS];
+
+struct cost {
+	uint64_t samples;
+	uint64_t ns;       /* all CPU time for these samples */
+	uint64_t agent_ns; /* the part of it in the agent's thread */
+};
+
+/* Read all costs so far. */
+void costs_read(struct cost costs[COST_KINDS]);
+
+/* Time that the kernel needs to deliver a signal and to return from its handler. The first call measures it. */
+uint64_t costs_signal_ns(void);
+
+#endif

@@ -1,0 +1,50 @@
+/* Overhead of a session: what sampling costs, and how often the budget permits it. Agent thread only. */
+#ifndef CORE_AGENT_OVERHEAD_H
+#define CORE_AGENT_OVERHEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/agent/budget.h"
+#include "core/agent/costs.h"
+#include "core/agent/report.h"
+#include "core/options/config.h"
+
+/* Counters since the process began. */
+struct overhead_counters {
+	uint64_t process_ns,
+		threads_ns; /* CPU time of the process, and of the agent's threads in it */
+	struct cost kinds[COST_KINDS];
+};
+
+struct overhead {
+	struct budget budget;
+	struct overhead_counters before; /* at the end of the last window */
+	uint64_t measured_ns;            /* that time; 0: measuring has not begun */
+	uint64_t due_ns;                 /* end of the current window */
+	struct report_costs total,
+		reported; /* since the start, and the part before the last report */
+};
+
+/* Begin the first window now. The intervals of CONFIG are the wanted ones. */
+void overhead_start(struct overhead *overhead, const struct config *config, uint64_t now_ns);
+
+/* Begin a window now, after a pause. */
+void overhead_resume(struct overhead *overhead, uint64_t now_ns);
+
+/* End the window and begin the next. */
+void overhead_measure(struct overhead *overhead, uint64_t now_ns);
+
+/* Set the effective intervals by the budget of CONFIG. Returns true if one has changed. */
+bool overhead_plan(struct overhead *overhead, const struct config *config, uint64_t now_ns);
+
+/* Take the intervals of CONFIG as the wanted ones, and replace them with the effective ones. */
+void overhead_limit(struct overhead *overhead, struct config *config);
+
+/* The engines sample at the intervals of CONFIG: the last change was not possible. */
+void overhead_keep(struct overhead *overhead, const struct config *config);
+
+/* Set COSTS to those since the last call. */
+void overhead_report(struct overhead *overhead, struct report_costs *costs);
+
+#endif
