@@ -1,8 +1,8 @@
 /* Cost of sampling, by kind of sample, since the process began (in a forked child: including its parent's).
  *
  * The program's threads add the time of handlers and of allocation hooks, by the monotonic clock, which is the
- * processor's counter. The kernel's time to deliver a signal is not in it: signals are counted, and costs_read() adds a
- * constant for each (core/agent/costs.h). The agent's thread adds its own CPU time for collecting samples. */
+ * processor's counter. The kernel's time to deliver a signal is not in it: signals are counted, and cost_counters_read() adds a
+ * constant for each (core/agent/cost_counters.h). The agent's thread adds its own CPU time for collecting samples. */
 #ifndef CORE_COST_H
 #define CORE_COST_H
 

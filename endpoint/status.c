@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/agent/cost_counters.h"
 #include "core/own_thread.h"
 #include "core/shared.h"
 #include "endpoint/response.h"
@@ -139,6 +140,47 @@ static void json_reports(struct json *j, const struct live_status *s)
 	json_append(j, "}");
 }
 
+static void json_decimal(struct json *j, const char *name, double value)
+{
+	json_key(j, name);
+	if (!j->err)
+		j->err = buf_printf(j->out, "%.4f", value);
+}
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* Append what sampling has cost recently, in percent of the program's CPU time. */
+static void json_costs(struct json *j, const struct report_costs *costs)
+{
+	json_key(j, "cost");
+	json_append(j, "{");
+	json_number(j, "elapsed_ns", costs->elapsed_ns);
+	json_number(j, "program_cpu_ns", costs->program_ns);
+	json_key(j, "agent");
+	json_append(j, "{");
+	json_decimal(j, "percent", 100 * share_of(costs->fixed_ns, costs->program_ns));
+	json_append(j, "}");
+	for (size_t i = 0; i < COST_KINDS; i++) {
+		const struct report_cost *kind = &costs->kinds[i];
+
+		if (!kind->ns)
+			continue;
+		json_key(j, cost_names[i]);
+		json_append(j, "{");
+		json_decimal(j, "percent", 100 * share_of(kind->ns, costs->program_ns));
+		json_number(j, "samples", kind->samples);
+		json_decimal(j, "us_for_a_sample", share_of(kind->ns, kind->samples) / 1e3);
+		if (kind->sampled_ns)
+			json_decimal(j, "kept_percent",
+				     100 * share_of(kind->kept_ns, kind->sampled_ns));
+		json_append(j, "}");
+	}
+	json_append(j, "}");
+}
+
 int status_write_json(struct buf *out, const struct live_status *s, const struct status_cost *cost)
 {
 	struct json j = { .out = out };
@@ -173,6 +215,7 @@ int status_write_json(struct buf *out, const struct live_status *s, const struct
 	json_number(&j, "memory_bytes", cost->memory_bytes);
 	json_number(&j, "threads", cost->threads);
 	json_append(&j, "}");
+	json_costs(&j, &s->recent_costs);
 	json_string(&j, "last_error", s->error);
 	json_append(&j, "}\n");
 	return j.err;
@@ -279,6 +322,43 @@ static void metrics_losses(struct metrics *m, const struct live_status *s)
 	}
 }
 
+/* Append a counter with a value for each kind of cost: nanoseconds as seconds, or samples. */
+static void metrics_costs(struct metrics *m, const struct live_status *s, bool seconds)
+{
+	const char *name = seconds ? "sampling_cpu_seconds" : "sampling_samples";
+
+	metrics_family(
+		m, COUNTER, name, seconds ? "seconds" : NULL,
+		seconds ? "CPU time for samples by kind; interpreters is a part of the others."
+			: "Samples by kind, as they were taken.");
+	for (size_t i = 0; i < COST_KINDS; i++) {
+		metrics_name(m, name, "_total");
+		metrics_label(m, "kind", cost_names[i], "{");
+		if (!m->err)
+			m->err = buf_append_string(m->out, "}");
+		metrics_value(m, seconds ? (double)s->costs.kinds[i].ns / 1e9
+					 : (double)s->costs.kinds[i].samples);
+	}
+}
+
+/* Append the share of the samples that the overhead budget keeps, of the kinds that it can reduce. */
+static void metrics_kept(struct metrics *m, const struct live_status *s)
+{
+	metrics_family(m, GAUGE, "kept_ratio", "ratio",
+		       "Share of the samples that the overhead budget has kept recently.");
+	for (size_t i = 0; i < COST_KINDS; i++) {
+		const struct report_cost *kind = &s->recent_costs.kinds[i];
+
+		if (!kind->sampled_ns)
+			continue;
+		metrics_name(m, "kept_ratio", "");
+		metrics_label(m, "kind", cost_names[i], "{");
+		if (!m->err)
+			m->err = buf_append_string(m->out, "}");
+		metrics_value(m, share_of(kind->kept_ns, kind->sampled_ns));
+	}
+}
+
 int status_write_metrics(struct buf *out, const struct live_status *s,
 			 const struct status_cost *cost, bool openmetrics)
 {
@@ -319,6 +399,12 @@ int status_write_metrics(struct buf *out, const struct live_status *s,
 		       (double)s->losses.dropped_bytes, "Size of the reports that were dropped.");
 	metrics_single(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
 		       "CPU time of the agent's threads.");
+	metrics_single(&m, COUNTER, "program_cpu_seconds", "seconds",
+		       (double)s->costs.program_ns / 1e9,
+		       "CPU time of the program without the profiler.");
+	metrics_costs(&m, s, true);
+	metrics_costs(&m, s, false);
+	metrics_kept(&m, s);
 	metrics_single(&m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
 		       "Memory that the agent has mapped.");
 	metrics_single(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");

@@ -20,6 +20,9 @@
 #define SAMPLES_MAX 200.0
 #define SAMPLES_MIN 8.0
 
+/* Few samples count at once if they cost more than this much of a processor. */
+#define SIGNIFICANT 0.005
+
 /* An interval is kept while the permitted one is at most this much shorter; a new one has a margin. A shorter interval
  * follows the last change after this time. Each change ends a chunk, which costs. */
 #define KEEP_BELOW 0.65
@@ -68,10 +71,15 @@ static void measure_rate(struct budget_kind *kind, const struct cost *cost, doub
 {
 	double unit = (double)cost->ns / (elapsed * 1e9) * interval_of(kind->effective);
 
+	/* The first samples may be slow. */
+	bool is_significant = (double)cost->samples >= SAMPLES_MIN ||
+			      (double)cost->ns > SIGNIFICANT * elapsed * 1e9;
+
 	if (kind->effective == BUDGET_OFF)
 		return;
 	kind->evidence = SAMPLES_MIN; /* the average is cautious enough */
-	average_move(&kind->unit, unit, elapsed, unit > kind->unit ? RISE_TIME : FALL_TIME);
+	average_move(&kind->unit, unit, elapsed,
+		     unit > kind->unit && is_significant ? RISE_TIME : FALL_TIME);
 }
 
 void budget_measure(struct budget *budget, const struct budget_window *window)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/agent/costs.h"
+#include "core/agent/cost_counters.h"
 
 /* The kinds of samples with an interval: the first kinds of enum cost_kind. */
 #define BUDGET_KINDS 3

@@ -173,7 +173,7 @@ uint64_t intervals_keep_budget(struct session *s, uint64_t now_ns)
 	struct config before;
 	int err;
 
-	if (now_ns < s->overhead.due_ns)
+	if (!overhead_is_due(&s->overhead, now_ns))
 		return s->overhead.due_ns;
 	overhead_measure(&s->overhead, now_ns);
 	before = *s->config;

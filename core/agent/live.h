@@ -63,8 +63,10 @@ struct live_status {
 	/* Current settings; see struct config. */
 	uint64_t reporting_interval_ns, cpu_interval_ns, wall_interval_ns, native_mem_bytes,
 		stalls_ns;
-	bool memory; /* retained native memory is known: the builtin engine samples it */
-	int log;     /* enum log_level */
+	struct report_costs costs,
+		recent_costs; /* since the start; in the last half minute to minute */
+	bool memory;          /* retained native memory is known: the builtin engine samples it */
+	int log;              /* enum log_level */
 	char group[512], tags[4096];
 };
 

@@ -9,6 +9,13 @@
 
 #define WINDOW_NS MS(500)
 
+#define MARK_NS  SECONDS(30)
+#define START_NS SECONDS(10)
+
+/* A window ends after this time if samples have used this part of it. */
+#define URGENT_NS   MS(50)
+#define URGENT_PART 16
+
 static uint64_t process_cpu_ns(void)
 {
 	struct timespec used;
@@ -24,7 +31,7 @@ static void counters_read(struct overhead_counters *counters)
 
 	counters->process_ns = process_cpu_ns();
 	counters->threads_ns = own_thread_cpu_ns(&count);
-	costs_read(counters->kinds);
+	cost_counters_read(counters->kinds);
 }
 
 /* A thread of the agent that has ended is missing in the second value. */
@@ -126,10 +133,31 @@ void overhead_measure(struct overhead *overhead, uint64_t now_ns)
 	counters_read(&now);
 	window_fill(&window, kinds, &overhead->before, &now);
 	totals_add(overhead, &window, kinds);
+	if (now_ns >= overhead->mark_ns + MARK_NS) {
+		overhead->marks[1] = overhead->marks[0];
+		overhead->marks[0] = overhead->total;
+		overhead->mark_ns = now_ns;
+	}
 	overhead->before = now;
 	overhead->measured_ns = now_ns;
 	overhead->due_ns = now_ns + WINDOW_NS;
+	/* The work at the start is done once. */
+	if (overhead->total.elapsed_ns < START_NS)
+		window.fixed_ns = 0;
 	budget_measure(&overhead->budget, &window);
+}
+
+bool overhead_is_due(const struct overhead *overhead, uint64_t now_ns)
+{
+	struct cost kinds[COST_KINDS];
+	uint64_t used_ns = 0;
+
+	if (now_ns >= overhead->due_ns || now_ns < overhead->measured_ns + URGENT_NS)
+		return now_ns >= overhead->due_ns;
+	cost_counters_read(kinds);
+	for (unsigned i = 0; i < BUDGET_KINDS; i++)
+		used_ns += increase(overhead->before.kinds[i].ns, kinds[i].ns);
+	return used_ns > (now_ns - overhead->measured_ns) / URGENT_PART;
 }
 
 bool overhead_plan(struct overhead *overhead, const struct config *config, uint64_t now_ns)
@@ -153,19 +181,36 @@ void overhead_keep(struct overhead *overhead, const struct config *config)
 		overhead->budget.kinds[i].effective = interval_get(config, i);
 }
 
-void overhead_report(struct overhead *overhead, struct report_costs *costs)
+void overhead_reported(struct overhead *overhead)
 {
-	const struct report_costs *total = &overhead->total, *reported = &overhead->reported;
+	overhead->reported = overhead->total;
+}
 
-	costs->elapsed_ns = total->elapsed_ns - reported->elapsed_ns;
-	costs->program_ns = total->program_ns - reported->program_ns;
-	costs->fixed_ns = total->fixed_ns - reported->fixed_ns;
+static void costs_subtract(struct report_costs *costs, const struct report_costs *total,
+			   const struct report_costs *before)
+{
+	costs->elapsed_ns = total->elapsed_ns - before->elapsed_ns;
+	costs->program_ns = total->program_ns - before->program_ns;
+	costs->fixed_ns = total->fixed_ns - before->fixed_ns;
 	for (unsigned i = 0; i < COST_KINDS; i++) {
-		costs->kinds[i].samples = total->kinds[i].samples - reported->kinds[i].samples;
-		costs->kinds[i].ns = total->kinds[i].ns - reported->kinds[i].ns;
-		costs->kinds[i].sampled_ns =
-			total->kinds[i].sampled_ns - reported->kinds[i].sampled_ns;
-		costs->kinds[i].kept_ns = total->kinds[i].kept_ns - reported->kinds[i].kept_ns;
+		const struct report_cost *all = &total->kinds[i], *old = &before->kinds[i];
+
+		costs->kinds[i] =
+			(struct report_cost){ .samples = all->samples - old->samples,
+					      .ns = all->ns - old->ns,
+					      .sampled_ns = all->sampled_ns - old->sampled_ns,
+					      .kept_ns = all->kept_ns - old->kept_ns };
 	}
-	overhead->reported = *total;
+}
+
+void overhead_costs(struct overhead *overhead, struct report_costs *costs)
+{
+	overhead_measure(overhead, clock_monotonic_ns());
+	costs_subtract(costs, &overhead->total, &overhead->reported);
+}
+
+void overhead_recent(struct overhead *overhead, struct report_costs *costs)
+{
+	overhead_measure(overhead, clock_monotonic_ns());
+	costs_subtract(costs, &overhead->total, &overhead->marks[1]);
 }

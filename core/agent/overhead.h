@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/agent/budget.h"
-#include "core/agent/costs.h"
+#include "core/agent/cost_counters.h"
 #include "core/agent/report.h"
 #include "core/options/config.h"
 
@@ -19,11 +19,12 @@ struct overhead_counters {
 
 struct overhead {
 	struct budget budget;
-	struct overhead_counters before; /* at the end of the last window */
-	uint64_t measured_ns;            /* that time; 0: measuring has not begun */
-	uint64_t due_ns;                 /* end of the current window */
-	struct report_costs total,
-		reported; /* since the start, and the part before the last report */
+	struct overhead_counters before;     /* at the end of the last window */
+	uint64_t measured_ns;                /* that time; 0: measuring has not begun */
+	uint64_t due_ns;                     /* end of the current window */
+	struct report_costs total, reported; /* since the start; the part before the last report */
+	struct report_costs marks[2];        /* the total 30 s ago at most, and 30 s before that */
+	uint64_t mark_ns;
 };
 
 /* Begin the first window now. The intervals of CONFIG are the wanted ones. */
@@ -31,6 +32,9 @@ void overhead_start(struct overhead *overhead, const struct config *config, uint
 
 /* Begin a window now, after a pause. */
 void overhead_resume(struct overhead *overhead, uint64_t now_ns);
+
+/* True if a window should end at NOW_NS: it is due, or samples are so expensive that the agent does not wait. */
+bool overhead_is_due(const struct overhead *overhead, uint64_t now_ns);
 
 /* End the window and begin the next. */
 void overhead_measure(struct overhead *overhead, uint64_t now_ns);
@@ -44,7 +48,13 @@ void overhead_limit(struct overhead *overhead, struct config *config);
 /* The engines sample at the intervals of CONFIG: the last change was not possible. */
 void overhead_keep(struct overhead *overhead, const struct config *config);
 
-/* Set COSTS to those since the last call. */
-void overhead_report(struct overhead *overhead, struct report_costs *costs);
+/* Measure now, and set COSTS to those since the last report. */
+void overhead_costs(struct overhead *overhead, struct report_costs *costs);
+
+/* Measure now, and set COSTS to those of the last half minute to minute. */
+void overhead_recent(struct overhead *overhead, struct report_costs *costs);
+
+/* The costs so far are reported. */
+void overhead_reported(struct overhead *overhead);
 
 #endif

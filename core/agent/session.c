@@ -400,6 +400,7 @@ int session_copy(struct session *s, const struct source *sources, size_t count,
 		if (!err && part->length)
 			report.part_count++;
 	}
+	overhead_costs(&s->overhead, &report.costs);
 	if (!err && report.part_count)
 		report_add_labels(s, &report, &labels);
 	if (!err)
@@ -456,8 +457,8 @@ static int session_report_finished(struct session *s, bool final)
 	with_mem = report_add_mem(s, &report);
 	report_add_crash(s, &report, &crash);
 	report_count_samples(&report);
-	overhead_measure(&s->overhead, clock_monotonic_ns());
-	overhead_report(&s->overhead, &report.costs);
+	overhead_costs(&s->overhead, &report.costs);
+	overhead_reported(&s->overhead);
 	report_add_labels(s, &report, &labels);
 	session_deliver(s, &report);
 	recording_close(labels);

@@ -82,6 +82,8 @@ static void status_fill(struct session *s, struct live_status *status)
 	format_text(status->error, sizeof(status->error), "%s", s->error);
 	status->memory = session_has_live_memory(s);
 	status_add_settings(s->config, status);
+	status->costs = s->overhead.total;
+	overhead_recent(&s->overhead, &status->recent_costs);
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		if (s->with.reporters[i]->add_status)
 			s->with.reporters[i]->add_status(s->with.reporters[i], status);

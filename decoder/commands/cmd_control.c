@@ -88,7 +88,7 @@ static const char *number_text(char text[TEXT_NUMBER], double value, enum unit u
 	case UNIT_NONE:
 		break;
 	}
-	snprintf(text, TEXT_NUMBER, "%.17g", value);
+	snprintf(text, TEXT_NUMBER, value < 1 << 20 ? "%.8g" : "%.17g", value);
 	return text;
 }
 

@@ -61,6 +61,45 @@ static void print_losses(const struct summary *s)
 		       s->has_losses ? "nothing" : "not reported by this engine");
 }
 
+static double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void print_costs(const struct costs *costs)
+{
+	double program = costs->program_ns;
+	char number[TEXT_NUMBER];
+
+	if (!costs->is_known)
+		return;
+	printf("Cost      %.2f%% of the program's CPU time (%s)\n",
+	       percent_of(costs_sum(costs), program), text_duration(number, program));
+	for (unsigned i = 0; i < COSTS_KINDS; i++) {
+		double samples = costs->kinds[i].samples, cpu_ns = costs->kinds[i].cpu_ns;
+
+		if (!(cpu_ns > 0))
+			continue;
+		printf("%14.2f%%  %s", percent_of(cpu_ns, program), costs_names[i]);
+		if (samples > 0)
+			printf(", %.1f us for a sample", cpu_ns / samples / 1e3);
+		if (costs_kept(costs, i) < 0.9995)
+			printf(", the budget kept %.1f%%", 100 * costs_kept(costs, i));
+		puts(i == COSTS_INTERPRETERS ? " (part of these)" : "");
+	}
+}
+
+static void print_costs_json(const struct costs *costs)
+{
+	printf(",\"cost\":{\"program_cpu_ns\":%.0f,\"elapsed_ns\":%.0f", costs->program_ns,
+	       costs->elapsed_ns);
+	for (unsigned i = 0; i < COSTS_KINDS; i++)
+		printf(",\"%s\":{\"samples\":%.0f,\"cpu_ns\":%.0f,\"kept_share\":%.6f}",
+		       costs_names[i], costs->kinds[i].samples, costs->kinds[i].cpu_ns,
+		       costs_kept(costs, i));
+	printf("}");
+}
+
 static uint64_t thread_events(const struct summary *s, uint32_t thread)
 {
 	return thread < s->thread_capacity ? s->threads[thread] : 0;
@@ -124,6 +163,7 @@ static void summary_print_text(const struct summary *s, const struct args *args,
 		printf("Engine    %s\n", intern_text(&s->engines, id));
 	print_intervals(&s->settings);
 	print_losses(s);
+	print_costs(&s->costs);
 	if (unnamed)
 		printf("Unnamed   %u of %u threads: they ended before the engine read their "
 		       "names\n",
@@ -164,7 +204,10 @@ static void summary_print_json(const struct summary *s, const uint32_t *threads)
 	       s->settings.cpu_interval_ns, s->settings.wall_interval_ns, s->settings.mem_interval);
 	for (size_t i = 0; s->has_losses && i < SUMMARY_CAUSES; i++)
 		printf("%s\"%s\":%" PRIu64, i ? "," : "", summary_causes[i].field, s->lost[i]);
-	printf("},\"events\":{");
+	printf("}");
+	if (s->costs.is_known)
+		print_costs_json(&s->costs);
+	printf(",\"events\":{");
 	for (uint32_t i = 0; i < s->room && s->types[i].events; i++) {
 		printf("%s", i ? "," : "");
 		json_string(stdout, s->types[i].name);

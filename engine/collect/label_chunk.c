@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/agent/cost_counters.h"
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/fd.h"
@@ -68,6 +69,32 @@ static void label_write_sampling(struct jfr_writer *jfr, uint64_t ticks,
 	}
 }
 
+static void label_write_costs(struct jfr_writer *jfr, uint64_t ticks,
+			      const struct report_costs *costs)
+{
+	struct jfr_cost agent = { .kind = "agent",
+				  .cpu_ns = costs->fixed_ns,
+				  .program_ns = costs->program_ns,
+				  .elapsed_ns = costs->elapsed_ns };
+
+	if (!costs->elapsed_ns)
+		return;
+	jfr_cost(jfr, ticks, &agent);
+	for (unsigned i = 0; i < COST_KINDS; i++) {
+		const struct report_cost *kind = &costs->kinds[i];
+
+		if (kind->samples || kind->ns || kind->sampled_ns)
+			jfr_cost(jfr, ticks,
+				 &(struct jfr_cost){ .kind = cost_names[i],
+						     .samples = kind->samples,
+						     .cpu_ns = kind->ns,
+						     .program_ns = costs->program_ns,
+						     .elapsed_ns = costs->elapsed_ns,
+						     .sampled_ns = kind->sampled_ns,
+						     .kept_ns = kind->kept_ns });
+	}
+}
+
 static int label_write_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *report)
 {
 	struct labels labels = { jfr, ticks, BUF_INIT(NAME_MAX_BYTES), false };
@@ -80,6 +107,7 @@ static int label_write_all(struct jfr_writer *jfr, uint64_t ticks, const struct 
 	if (report->recovered)
 		jfr_setting(jfr, ticks, "agent.recovered", "true");
 	label_write_sampling(jfr, ticks, &report->sampling);
+	label_write_costs(jfr, ticks, &report->costs);
 	err = report_each_tag(report->tags, label_write_tag, &labels);
 	if (!err && report->version && !labels.has_version)
 		jfr_setting(jfr, ticks, "agent.service_version", report->version);

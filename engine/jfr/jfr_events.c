@@ -330,6 +330,22 @@ void jfr_user_event(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t ty
 	event_end_strings(w, &e);
 }
 
+void jfr_cost(struct jfr_writer *w, uint64_t ticks, const struct jfr_cost *cost)
+{
+	struct event e;
+
+	if (!event_begin_strings(w, &e, JFR_T_COST, ticks, 1, string_length(cost->kind)))
+		return;
+	event_put_string(&e, cost->kind);
+	event_put(&e, cost->samples);
+	event_put(&e, cost->cpu_ns);
+	event_put(&e, cost->program_ns);
+	event_put(&e, cost->elapsed_ns);
+	event_put(&e, cost->sampled_ns);
+	event_put(&e, cost->kept_ns);
+	event_end_strings(w, &e);
+}
+
 /* The event type that a setting belongs to; other settings belong to the recording. */
 static const struct {
 	const char *key;

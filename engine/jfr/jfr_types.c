@@ -72,6 +72,7 @@ const struct jfr_type_row jfr_types[] = {
 	EVENT(JFR_T_THREAD_TIMES, JFR_THREAD_TIMES, "asprof.ThreadTimes", "Thread Times", "Profiler"),
 	EVENT(JFR_T_THROTTLING, JFR_THROTTLING, "asprof.Throttling", "CPU Limit of the Control Group",
 	      "Profiler"),
+	EVENT(JFR_T_COST, JFR_COST, "asprof.Cost", "Profiler Cost", "Profiler"),
 
 	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
 	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
@@ -287,6 +288,19 @@ const struct jfr_field_row jfr_fields[] = {
 	START_TIME(JFR_T_THROTTLING),
 	NUMBER(JFR_T_THROTTLING, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
 	NUMBER(JFR_T_THROTTLING, "throttledTime", JFR_T_LONG, "Throttled Time",
+	       JFR_UNIT_SPAN_NANOS),
+
+	/* CPU time for one kind of samples in a report; "agent" is the rest. keptTime is sampledTime, multiplied by the
+	 * share of the samples that the overhead budget kept. */
+	START_TIME(JFR_T_COST),
+	PLAIN(JFR_T_COST, "kind", JFR_T_STRING, "Kind"),
+	NUMBER(JFR_T_COST, "samples", JFR_T_LONG, "Samples", JFR_UNIT_COUNT),
+	NUMBER(JFR_T_COST, "cpuTime", JFR_T_LONG, "CPU Time", JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_COST, "programTime", JFR_T_LONG, "CPU Time of the Program",
+	       JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_COST, "elapsed", JFR_T_LONG, "Time Measured", JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_COST, "sampledTime", JFR_T_LONG, "Time Sampled", JFR_UNIT_SPAN_NANOS),
+	NUMBER(JFR_T_COST, "keptTime", JFR_T_LONG, "Time Sampled, by the Kept Share",
 	       JFR_UNIT_SPAN_NANOS),
 
 	PLAIN(JFR_T_LABEL, "value", JFR_T_STRING, NULL),

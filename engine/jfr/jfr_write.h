@@ -205,6 +205,16 @@ void jfr_throttling(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks,
 void jfr_crash(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, int signo, int code,
 	       uint64_t address);
 
+/* CPU time for samples, all in nanoseconds. */
+struct jfr_cost {
+	const char *kind;
+	uint64_t samples, cpu_ns;
+	uint64_t program_ns, elapsed_ns; /* of the program, for comparison */
+	uint64_t sampled_ns, kept_ns;
+};
+
+void jfr_cost(struct jfr_writer *w, uint64_t ticks, const struct jfr_cost *cost);
+
 void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses);
 
 /* Add the writer's own losses of the open chunk to the counters: stacks and threads that did not

@@ -30,6 +30,7 @@ void losses_add(struct losses *into, const struct losses *from)
 	into->allocations += from->allocations;
 	into->cut_stacks += from->cut_stacks;
 	into->is_known |= from->is_known;
+	costs_add(&into->costs, &from->costs);
 }
 
 static double part_of_whole(uint64_t part, double whole)
@@ -55,6 +56,7 @@ double losses_share(const struct losses *l)
 bool losses_text(const struct losses *l, bool live, char *text, size_t size)
 {
 	double lost = losses_share(l);
+	char reduced[256];
 	size_t length = 0;
 
 	*text = '\0';
@@ -73,6 +75,8 @@ bool losses_text(const struct losses *l, bool live, char *text, size_t size)
 		APPEND("%" PRIu64
 		       " stacks of retained memory are cut: raise ASPROF_AGENT_NATIVE_MEM",
 		       l->cut_stacks);
+	if (costs_text(&l->costs, reduced, sizeof(reduced)))
+		APPEND("%s", reduced);
 	return length > 0;
 }
 

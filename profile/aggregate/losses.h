@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "profile/aggregate/costs.h"
 #include "profile/jfr/jfr_read.h"
 
 struct losses {
@@ -13,6 +14,7 @@ struct losses {
 	uint64_t allocations;   /* live allocations that were not tracked */
 	uint64_t cut_stacks;    /* cut stacks of retained memory */
 	bool is_known;          /* there was an asprof.Losses event */
+	struct costs costs;     /* samples that were not taken because of their cost */
 };
 
 /* Add EVENT, a JFR_LOSSES of CHUNK. */
@@ -25,8 +27,9 @@ void losses_add(struct losses *into, const struct losses *from);
 double losses_share(const struct losses *losses);
 
 /* Write a line to TEXT: the lost samples, the possible error of shares, and the setting to change;
- * with LIVE also the losses of the tables of live memory. Returns false, with an empty TEXT, if the
- * losses are below a thousandth of the samples. */
+ * with LIVE also the losses of the tables of live memory; and the samples that the overhead budget
+ * left out. Returns false, with an empty TEXT, if the losses are below a thousandth of the samples,
+ * and the budget left out few. */
 bool losses_text(const struct losses *losses, bool live, char *text, size_t size);
 
 /* Write the losses as a JSON object; "null" if no recording reports them. */

@@ -110,7 +110,9 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 	bool waits = query_wants_waits(w->query);
 
 	period_ticks(&w->period, &chunk->header, &from, &to);
-	jfr_scan_start(&scan, chunk, w->kinds | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES));
+	jfr_scan_start(&scan, chunk,
+		       w->kinds | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES) |
+			       JFR_MASK(JFR_COST));
 	while (ok && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING) {
 			settings_read_event(settings, chunk, &event);
@@ -119,6 +121,11 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 		if (event.kind == JFR_LOSSES) {
 			if (inside)
 				losses_read(&w->profile.losses, chunk, &event);
+			continue;
+		}
+		if (event.kind == JFR_COST) {
+			if (inside)
+				costs_read(&w->profile.losses.costs, chunk, &event);
 			continue;
 		}
 		if (event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to ||

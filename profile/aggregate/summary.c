@@ -138,6 +138,8 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 			*java = true;
 		if (event.kind == JFR_LOSSES)
 			summary_add_losses(s, chunk, &event);
+		else if (event.kind == JFR_COST)
+			costs_read(&s->costs, chunk, &event);
 		else if (event.kind != JFR_OTHER && event.kind != JFR_THREAD_TIMES &&
 			 event.slot[JFR_THREAD])
 			summary_add_thread(
@@ -235,6 +237,7 @@ static void summary_merge(struct summary *into, const struct summary *from)
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
 		into->lost[i] += from->lost[i];
 	into->has_losses |= from->has_losses;
+	costs_add(&into->costs, &from->costs);
 	into->java_unnamed |= from->java_unnamed;
 	into->out_of_memory |= from->out_of_memory;
 	profile_extend_span(&into->profile, from->profile.start_ns, from->profile.end_ns);

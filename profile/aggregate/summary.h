@@ -2,6 +2,7 @@
 #ifndef PROFILE_AGGREGATE_SUMMARY_H
 #define PROFILE_AGGREGATE_SUMMARY_H
 
+#include "profile/aggregate/costs.h"
 #include "profile/aggregate/query.h"
 #include "profile/aggregate/feed.h"
 #include "profile/aggregate/filter.h"
@@ -30,6 +31,7 @@ struct summary {
 	struct period period;
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
 	bool has_losses;
+	struct costs costs;
 	bool java_unnamed; /* a JVM was loaded, and the engine does not know names of Java methods */
 	struct intern engines;
 	struct settings settings; /* the latest settings, */

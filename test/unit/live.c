@@ -117,7 +117,7 @@ static void setup(void)
 				  .cstack = "dwarf",
 				  .profiling_group = "group",
 				  .log = LOG_ERROR };
-	session = (struct session){ .config = &config, .with.engine = &fake };
+	session = (struct session){ .config = &config, .settings = &config, .with.engine = &fake };
 	memset(&engine, 0, sizeof(engine));
 	engine.fd = -1;
 	engine.chunk_size = CHUNK;

@@ -1,5 +1,5 @@
 /* Costs of sampling as the agent's side reads them. */
-#include "core/agent/costs.h"
+#include "core/agent/cost_counters.h"
 
 #include "core/clock.h"
 #include "core/system.h"
@@ -38,7 +38,7 @@ static uint64_t signal_measure_ns(void)
 	return best_ns > SIGNAL_MAX_NS ? SIGNAL_MAX_NS : best_ns;
 }
 
-uint64_t costs_signal_ns(void)
+uint64_t cost_signal_ns(void)
 {
 	static _Atomic uint64_t known;
 	uint64_t ns = atomic_load(&known);
@@ -50,9 +50,9 @@ uint64_t costs_signal_ns(void)
 	return ns;
 }
 
-void costs_read(struct cost costs[COST_KINDS])
+void cost_counters_read(struct cost costs[COST_KINDS])
 {
-	uint64_t signal_ns = costs_signal_ns();
+	uint64_t signal_ns = cost_signal_ns();
 
 	for (size_t i = 0; i < COST_KINDS; i++) {
 		costs[i].samples = atomic_load(&shared->costs[i].samples);

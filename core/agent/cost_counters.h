@@ -1,6 +1,6 @@
 /* Costs of sampling as the agent's side reads them. Any thread of the agent. */
-#ifndef CORE_AGENT_COSTS_H
-#define CORE_AGENT_COSTS_H
+#ifndef CORE_AGENT_COST_COUNTERS_H
+#define CORE_AGENT_COST_COUNTERS_H
 
 #include <stdint.h>
 
@@ -16,9 +16,9 @@ struct cost {
 };
 
 /* Read all costs so far. */
-void costs_read(struct cost costs[COST_KINDS]);
+void cost_counters_read(struct cost costs[COST_KINDS]);
 
 /* Time that the kernel needs to deliver a signal and to return from its handler. The first call measures it. */
-uint64_t costs_signal_ns(void);
+uint64_t cost_signal_ns(void);
 
 #endif
