@@ -1,11 +1,11 @@
 #!/bin/bash
-# The address space that is reserved for the agent does not count where the program limits its own (RLIMIT_AS), and is
-# not locked with the program's memory (mlockall, RLIMIT_MEMLOCK).
+# The agent's reserved address space does not count against the program's own limit (RLIMIT_AS), and is not locked
+# with the program's memory (mlockall, RLIMIT_MEMLOCK).
 . "$(dirname "$0")/agent.inc"
 for_everybody
 limits=$(program address_limits) || exit 1
 
-# as_without HOW: the program is told the same as without us.
+# as_without HOW: the program's calls have the same results as without the agent.
 as_without() {
 	"$limits" "$1" >"$work/alone" || skip "$1: not here: $(cat "$work/alone")"
 	rm -rf "$work/reports" && mkdir -m 0777 "$work/reports"
@@ -15,7 +15,7 @@ as_without() {
 		fail "$1: $(cat "$work/said" "$work/err"), and without us: $(cat "$work/alone")"
 }
 
-# reported HOW: and there is a profile.
+# reported HOW: the same, and there is a profile.
 reported() {
 	as_without "$1"
 	[ ! -s "$work/err" ] || fail "$1: it said: $(cat "$work/err")"
@@ -25,13 +25,13 @@ reported() {
 reported all
 reported now
 reported space
-# What the agent would map then counts as the program's own: none of it is.
+# With these limits, mappings of the agent would count as the program's. So the agent maps nothing.
 as_without limited
 
 # async-profiler crashes without memory, so it is not loaded where a limit leaves too little.
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
-	# The limit comes before, while and after it is loaded. Then its memory counts as the shell's, which may have
-	# none left; it does not crash.
+	# The limit is set before, during and after the load of async-profiler. Its memory then counts as the shell's,
+	# which may have none left. The shell does not crash.
 	mkfifo "$work/nothing"
 	for pause in 0 0.002 0.004 0.006 0.01 0.03 0.2; do
 		profiled "$work/reports" async-profiler bash -c \

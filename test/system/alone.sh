@@ -1,12 +1,12 @@
 #!/bin/bash
-# A program of one thread is that for its C library, too, while the builtin engine profiles it: the agent's
-# thread is not one that the library knows of, and never enters the program's malloc.
+# A program with one thread stays single-threaded for its C library while the builtin engine profiles it. The library
+# does not know the agent's thread, and that thread never enters the program's malloc.
 . "$(dirname "$0")/agent.inc"
 
-# (Or the compiler makes calloc of its malloc and memset, in calloc.)
+# (Otherwise the compiler replaces malloc and memset in calloc by a call of calloc.)
 alone=$(program alone -fno-builtin) || exit 1
 
-# It can tell: with a thread of the C library it finds both.
+# The check works: with a thread of the C library it finds two.
 cat >"$work/thread.c" <<'C'
 #include <pthread.h>
 #include <sched.h>

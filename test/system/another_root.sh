@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that changes its root and its user before its engine starts is profiled all the same: where
-# `auto` cannot have async-profiler any more, by the builtin engine.
+# A program that changes its root and its user before its engine starts is profiled. If `auto` cannot use
+# async-profiler any more, the builtin engine profiles it.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(id -u)" -eq 0 ] || skip "only root can change the root"
@@ -9,7 +9,7 @@ cat >"$work/leaves.c" <<'C'
 #include <time.h>
 #include <unistd.h>
 
-/* Half a second of work, once the file PROFILED is in the root that it has then. */
+/* Half a second of work, after the file PROFILED appears in the root of that time. */
 int main(int argc, char **argv)
 {
 	clock_t end;
@@ -30,7 +30,7 @@ for_everybody
 mkdir -m 0700 "$work/closed"
 cp "${ASPROF_TEST_LIB:-$B/libasprof_preload.so}" "$work/closed/libasyncProfiler.so" || exit 1
 
-# Without /proc, what user a program is then is told by later kernels alone.
+# Without /proc, only later kernels report a process's user.
 changes="user root both"
 if [ "$(printf '6.13\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.13 ]; then
 	echo "user and root at once are left out: Linux $(uname -r) does not tell the user"
@@ -52,7 +52,7 @@ for what in $changes; do
 	grep -q 'profiling leaves with builtin' "$work/said" || fail "$what: $(cat "$work/said")"
 	"$agent" top --cpu "$work/root/reports" >"$work/top" || fail "$what: no report"
 	! grep -q '^cpu: 0 samples' "$work/top" || fail "$what: no samples"
-	# Names are to be had where /proc is.
+	# Names need /proc.
 	[ $what != user ] || grep -q 'main \[leaves\]' "$work/top" || fail "$(cat "$work/top")"
 done
 echo ok

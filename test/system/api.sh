@@ -1,6 +1,6 @@
 #!/bin/sh
-# The examples of the C interface, in C, C++ and Rust: with the preload they do what they say, and their turns are
-# found; without it they run as well.
+# The examples of the C interface, in C, C++ and Rust. With the preload their calls work and their polls are recorded.
+# Without it they run too.
 . "$(dirname "$0")/agent.inc"
 
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -o "$work/c" test/programs/api_c.c || exit 1
@@ -21,7 +21,7 @@ for each in $made; do
 		profiled "$place" "$engine" CPU_INTERVAL=10ms ENGINE_OPTIONS=clock=tsc "$work/$each" >"$work/out" 2>"$work/err" ||
 			fail "$each, $engine: status $?: $(cat "$work/out" "$work/err")"
 		[ "$(tail -n 1 "$work/out")" = "done" ] || fail "$each, $engine: $(cat "$work/out")"
-		# From the setting on, and not before.
+		# Samples have the label from the call on, not before it.
 		"$agent" summary --tag color=red "$place" | grep -q ExecutionSample || fail "$each, $engine: no tag that was set"
 		grep -q 'asprof_agent_set: COLOR=red: there is no option COLOR' "$work/err" ||
 			fail "$each, $engine: nothing said of a wrong setting: $(cat "$work/err")"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# scripts/check-arrows passes what scripts/rooms allows, and fails on a wrong include, a circle, a room
-# that nobody knows, an arrow that nobody uses, a source of no world, and a folder that is too full.
+# scripts/check-arrows accepts the includes that scripts/rooms allows. It fails on a wrong include, a cycle, an
+# unknown room, an unused arrow, a source without a world, and a folder with too many files.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -10,7 +10,7 @@ fail() {
 }
 check=$PWD/scripts/check-arrows
 
-# These sources themselves; then with one include too many.
+# This source tree itself; then with one include too many.
 "$check" 2>"$work/said" || fail "$(cat "$work/said")"
 mkdir "$work/copy"
 find . \( -path ./build -o -path ./test -o -path ./.git \) -prune -o -type f \
@@ -22,7 +22,7 @@ grep -q 'core/clock.h includes upload/queue/queue.h: core may not include upload
 	fail "$(cat "$work/said")"
 grep -q 'a circle: .*core/clock -> upload/queue/queue' "$work/said" || fail "no circle: $(cat "$work/said")"
 
-# A house of two rooms.
+# A source tree with two rooms.
 house=$work/house
 build() {
 	rm -rf "$house"
@@ -34,7 +34,7 @@ build() {
 	echo ' #  include "low/floor.h" // which is below' >"$house/high/attic/stairs.c"
 }
 
-# complains PATTERN...: of this, a line each, and of no more.
+# complains PATTERN...: exactly one line matches each PATTERN, and there are no others.
 complains() {
 	local pattern
 
@@ -52,7 +52,7 @@ build
 echo '#include "high/attic/trap.h"' >>"$house/low/wall.h"
 complains 'low/wall.h includes high/attic/trap.h: low may not include high/attic'
 
-# Two modules; and three, of which none includes itself by a header's own name alone.
+# Two modules; then three, of which none includes its own header by the header's name alone.
 echo '#include "low/floor.h"' >"$house/low/wall.c"
 complains 'a circle: (low/wall -> low/floor -> low/wall|low/floor -> low/wall -> low/floor)'
 echo '#include "low/door.h"' >>"$house/low/wall.h"

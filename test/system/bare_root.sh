@@ -1,7 +1,7 @@
 #!/bin/bash
-# A root directory that has the program and its C library, and nothing else: as process 1, without /proc or
-# with one that hides much, without /dev and /tmp, and where nothing can be written. There are profiles, or a
-# line says why not; the program is as without us.
+# A root directory that has only the program and its C library. The program is process 1, without /proc or with a
+# restricted one, without /dev and /tmp, and without a writable directory. There are profiles, or a line gives the
+# reason. The program behaves as without the agent.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(id -u)" -eq 0 ] || skip "only root can make a root directory"
@@ -12,7 +12,7 @@ chmod 0711 "$work"
 root=$work/root
 mkdir -p "$root/proc" "$root/profiles"
 
-# built_for KIND: the root, with a program of that C library as /service.
+# built_for KIND: make the root, with a program of that C library as /service.
 built_for() {
 	rm -rf "$root"
 	mkdir -p "$root/proc"
@@ -27,13 +27,13 @@ built_for() {
 		done
 	fi
 	cp "$preload" "$B/asprof-agent-launch" "$root/"
-	# It is found by its name.
+	# The dynamic linker finds the preload by its name.
 	[ -z "${ASPROF_TEST_LIB:-}" ] || { mkdir -p "$root/usr/lib" && cp "$ASPROF_TEST_LIB" "$root/usr/lib/libasyncProfiler.so"; }
 }
 
-# bare WHAT PROC HOW LINE FUNCTION: PROC is how /proc is mounted, or empty; HOW is a command of the shell before the
-# root is entered, as the user $as if it sets that. LINE is what stderr matches, empty where there must be a profile
-# that has FUNCTION.
+# bare WHAT PROC HOW LINE FUNCTION: PROC is how /proc is mounted, or empty. HOW is a shell command that runs before
+# the root is entered, as the user $as if it sets that. stderr matches LINE. If LINE is empty, there must be a profile
+# with FUNCTION.
 bare() {
 	local what="$kind, $engine: $1" line=$4 function=$5 status
 
@@ -71,7 +71,7 @@ for kind in $kinds; do
 		# shellcheck disable=SC2016 # that shell's
 		bare "nothing can be written" rw 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0"' \
 			'cannot open ASPROF_AGENT_LOCAL_DIR /profiles: Read-only' ''
-		# Where /proc shows each user his own processes alone, and there is one of root's.
+		# /proc shows each user only his own processes, and there is a process of root.
 		# shellcheck disable=SC2016 # that shell's
 		bare hidepid hidepid=2 'chown 65534:65534 "$0/profiles" && as=65534 && { sleep 1000 & } &&
 			test -e "$0/proc/$!" && setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
@@ -82,7 +82,7 @@ done
 engine=builtin kind=glibc
 built_for glibc
 
-# Keys for TLS are to be had without /dev.
+# TLS gets its random numbers without /dev.
 if command -v openssl >/dev/null && command -v python3 >/dev/null; then
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -addext \
 		subjectAltName=IP:127.0.0.1 -days 30 -keyout "$work/key" -out "$root/certificate" 2>"$work/out" ||

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Threads that live for less than the kernel's CPU timers can tell count for the CPU time that they
-# use, and where they use it.
+# The CPU time of threads that live shorter than a tick of the kernel's CPU timers counts, and for the right
+# functions.
 #
-# BRIEF_SECONDS is how much CPU time each kind of thread uses.
+# BRIEF_SECONDS is the CPU time of each kind of thread.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${BRIEF_SECONDS:-0.8}
@@ -16,7 +16,7 @@ for life in 200 2000; do
 	all=$(samples ';live' <"$work/cpu.txt")
 	inside=$(samples ';live;burn' <"$work/cpu.txt")
 	echo "$life us: $(cat "$work/cpu") s of CPU, $all samples, $inside in the function that uses it"
-	# The end of a thread, some 10 us after its last look at its clock, counts too.
+	# The end of a thread, some 10 us after it last read its clock, counts too.
 	within $((5 + 1000 / life)) "$(awk '{ print $1 * 200 }' "$work/cpu")" "$all" "samples of threads of $life us"
 	[ $((inside * 2)) -gt "$all" ] || fail "$life us: only $inside of $all stacks say where"
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# scripts/bring-async-profiler: the library and the converter whose hashes the lock names, from the
-# registry that can be reached, and none other. The registry's clients are stood in for.
+# scripts/bring-async-profiler fetches only the library and the converter with the hashes of the lock, from a registry
+# that can be reached. The test replaces the registries' clients.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -30,7 +30,7 @@ for name in async-profiler jfr-converter; do
 done >"$work/scripts/deps.lock"
 echo "zlib 1 trixie 0 zlib_1.dsc" >>"$work/scripts/deps.lock"
 
-# Clients: Maven gives what the registry has; there is no Java, for Ivy, and apt has no such package.
+# Clients: Maven serves the registry's files. There is no Java for Ivy, and apt has no such package.
 cat >"$work/bin/mvn" <<'SCRIPT'
 #!/bin/bash
 echo "$*" >>"$FAKE/asked"
@@ -56,19 +56,19 @@ grep -q "library for linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')" 
 [ -x "$out/bin/jfrconv" ] && cmp "$work/registry/jfr-converter-7.1.jar" "$out/lib/jfr-converter.jar" ||
 	fail "no converter"
 
-# It is not asked for twice, but for another version it is.
+# The script does not fetch the same version twice, but it fetches another version.
 rm "$work/asked"
 "$bring" --check "$out" && "$bring" "$out" && [ ! -e "$work/asked" ] || fail "asked again"
 sed -i 's/7\.1/7.2/g' "$work/scripts/deps.lock"
 "$bring" --check "$out" && fail "an old version is enough"
 
-# Without one in any registry: one line, and what was there stays.
+# If no registry has it, there is one line, and existing files stay.
 "$bring" "$out" >"$work/said" 2>&1 && fail "there is no 7.2, but status 0"
 [ "$(wc -l <"$work/said")" = 1 ] && grep -q 'no registry that is within reach has async-profiler 7.2' \
 	"$work/said" || fail "none: $(cat "$work/said")"
 [ -e "$out/lib/libasyncProfiler.so" ] || fail "what was there is gone"
 
-# Another file by the right name.
+# Another file with the right name.
 cp "$work/registry/jfr-converter-7.1.jar" "$work/registry/async-profiler-7.2.jar"
 "$bring" "$work/other" >"$work/said" 2>&1 && fail "another file is taken"
 grep -q 'async-profiler-7.2.jar is not the file that deps.lock names' "$work/said" ||

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Reading from a store that is often too busy and breaks off in the middle; one that forbids; two readers at
-# once, and one that is killed.
+# Reading from a store that is often busy and breaks connections; from one that forbids reading; by two readers at
+# once, and by one that is killed.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 . "$here/bucket.inc"
 fixture=$here/../fixtures/jfr/native.jfr
 
-# 60 objects of 100 kB and more, of which the first is uploaded by the agent.
+# 60 objects of 100 kB and more. The agent uploads the first one.
 STORE_WITH=(--page 7)
 store
 profiled 1.2 ASPROF_AGENT_PROFILING_GROUP=svc
@@ -17,7 +17,7 @@ done
 count=$(find "$work/objects" -type f | wc -l)
 [ "$count" -ge 60 ] || fail "only $count objects"
 
-# gets PATTERN: how many lines of the store's list of GETs match.
+# gets PATTERN: number of matching lines in the store's list of GETs.
 gets() {
 	grep -c -- "$1" "$work/objects.gets"
 }
@@ -36,7 +36,7 @@ same 'a good day' s3://reports -- "$work/objects"
 same 'the second time' s3://reports -- "$work/objects"
 [ "$(gets '^200 - [^?]')" -eq "$count" ] || fail 'something was fetched twice'
 
-# One that is replaced is fetched, and no other.
+# Only a replaced object is fetched again.
 cp "$here/../fixtures/jfr/chunks.jfr" "$work/objects/30.jfr"
 same 'one is replaced' s3://reports -- "$work/objects"
 [ "$(gets '^200 - [^?]')" -eq $((count + 1)) ] || fail 'not one alone was fetched'
@@ -45,12 +45,12 @@ again_with --page 7 --broken 9
 rm -rf "$work/cache"
 same 'a bad day' s3://reports -- "$work/objects"
 [ "$(gets '^503')" -gt 3 ] || fail "too few broken answers: $(gets '^503')"
-# What had come was not fetched again.
+# Data that had arrived was not fetched again.
 [ "$(gets '^206 bytes=[1-9][0-9]*-')" -gt 3 ] || fail "ranges: $(gets '^206')"
 [ -z "$(find "$work/cache" -name '.*' -type f)" ] || fail 'halves are left in the cache'
 
 again_with --page 7
-# Two at once: each reads all of it, and no half.
+# Two readers at once: each reads all objects, and no incomplete one.
 rm -rf "$work/cache"
 reading collapsed --wall --total s3://reports >"$work/first" 2>&1 &
 job=$!
@@ -58,7 +58,7 @@ reading collapsed --wall --total s3://reports >"$work/second" 2>&1 || fail "$(ca
 wait "$job" || fail "$(cat "$work/first")"
 cmp "$work/first" "$work/near" && cmp "$work/second" "$work/near" || fail 'two at once'
 
-# Killed in the middle, the next goes on: what is there is whole, and is not fetched again.
+# After a reader was killed, the next one continues: complete objects are not fetched again.
 rm -rf "$work/cache"
 again_with --page 7 --hold 50.jfr
 as=(XDG_CACHE_HOME=/nowhere)
@@ -78,7 +78,7 @@ grep -q "; $((count - 19)) existed" "$work/words" || fail "$(cat "$work/words")"
 diff -r "$work/objects" "$work/pulled" || fail 'what was pulled is something else'
 cat "$work/words"
 
-# How far it is, on a terminal: 41 of them, while one does not come.
+# Progress on a terminal: 41 objects, while one does not arrive.
 if command -v script >/dev/null; then
 	again_with --page 7 --hold 50.jfr
 	rm -rf "$work/cache"
@@ -96,7 +96,7 @@ if command -v script >/dev/null; then
 	again_with --page 7
 fi
 
-# A small cache is not outgrown, and all is read nonetheless.
+# A small cache keeps its limit, and all objects are read nevertheless.
 rm -rf "$work/cache"
 same 'a small cache' --cache 2m s3://reports -- "$work/objects"
 [ "$(du -k "$work/cache" | tail -n 1 | cut -f 1)" -le 2100 ] || fail "the cache: $(du -k "$work/cache")"
@@ -110,13 +110,13 @@ fails '403 AccessDenied; .*s3:ListBucket' top s3://reports
 again_with --deny get
 reading top s3://reports >"$work/out" 2>"$work/words" && fail 'status 0'
 grep -q '403 AccessDenied; .*s3:GetObject' "$work/words" || fail "$(cat "$work/words")"
-# One refusal, not one for each.
+# One error message, not one per object.
 [ "$(gets '^403')" -lt 40 ] || fail "$(gets '^403') were asked for"
 
-# A store that sends on to where the bucket lies.
+# A store that redirects to the bucket's location.
 again_with --page 7
 there=$url
-# shellcheck disable=SC2034 # strict.inc looks at it
+# shellcheck disable=SC2034 # used by strict.inc
 STORE_WITH=(--redirect 307 "$there")
 store
 same 'sent on' --cache 0 s3://reports -- "$work/objects"

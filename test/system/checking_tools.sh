@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program that is looked over by a tool which minds every thread and every byte is left to it.
+# The agent does not profile a program under a tool that checks all threads and memory accesses, such as valgrind.
 . "$(dirname "$0")/agent.inc"
 
 cat >"$work/program.c" <<'END'
@@ -27,7 +27,7 @@ int main(void)
 }
 END
 
-# looked_over NAME COMMAND...: skipped where COMMAND does not work by itself.
+# looked_over NAME COMMAND...: skipped if COMMAND does not work without the agent.
 tried=0
 looked_over() {
 	local name=$1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What async-profiler has hooks for works in forked children as before, though none of its threads is there.
+# Functions that async-profiler hooks work in forked children as before, though the child has none of its threads.
 . "$(dirname "$0")/agent.inc"
 
 goes_on=$(program child_goes_on -ldl) || exit 1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# ASPROF_AGENT_CHILDREN=off: programs that a profiled one starts, by whatever door, are without us, and with
-# the other preloads.
+# With ASPROF_AGENT_CHILDREN=off, programs that a profiled one starts have no preload of the agent, but keep other
+# preloads. This holds for each function that starts programs.
 . "$(dirname "$0")/agent.inc"
 
 cat >"$work/doors.c" <<'C'
@@ -64,7 +64,7 @@ ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -w -o "$work/doors" "$work/doors.c" || ex
 echo 'int nothing_at_all;' >"$work/other.c"
 ${CC:-cc} -shared -fPIC -o "$work/other.so" "$work/other.c" || exit 1
 
-# tries PRELOADS WANTED DOOR [VARIABLE=value...]: what the started one has in LD_PRELOAD, and mapped.
+# tries PRELOADS WANTED DOOR [VARIABLE=value...]: check LD_PRELOAD and the mappings of the started program.
 tries() {
 	local preloads=$1 wanted=$2 door=$3
 	shift 3
@@ -81,12 +81,12 @@ tries "$preload:$work/other.so" "$work/other.so 0" system ASPROF_AGENT_CHILDREN=
 tries "$work/other.so $preload" "$work/other.so 0" popen ASPROF_AGENT_CHILDREN=off
 tries "$preload:$work/other.so:$preload " "$work/other.so: 0" execl ASPROF_AGENT_CHILDREN=off
 
-# keeps VARIABLE=value...: they have us still.
+# keeps VARIABLE=value...: the started programs still have the preload.
 keeps() {
 	got=$(env "$@" ASPROF_AGENT_LOCAL_DIR="$work/out" LD_PRELOAD="$preload" "$work/doors" execve | xargs)
 	[[ $got == "$preload "[1-9]* ]] || fail "$*: $got"
 }
 keeps ASPROF_AGENT_CHILDREN=on
-# What is not profiled, as a shell may be, still starts what is.
+# A program that is not profiled, such as a shell, still passes the preload to the programs that it starts.
 keeps ASPROF_AGENT_CHILDREN=off ASPROF_AGENT_PROCESS=service
 echo ok

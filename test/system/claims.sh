@@ -1,11 +1,11 @@
 #!/bin/bash
-# A program that handles the signals that take samples has them at once, and is profiled on by others where
-# async-profiler had them: libraries of node handle every signal that they know the name of.
+# A program that handles the sampling signals gets them at once. If async-profiler used them, it or the other engine
+# continues with other signals. (Libraries of node handle every signal that has a name.)
 . "$(dirname "$0")/agent.inc"
 
 claims=$(program claims)
 
-# expect ENGINE LINES SIGNAL...: the program gets each of them, and so many lines are said.
+# expect ENGINE LINES SIGNAL...: the program gets each of them, and the log has LINES lines.
 expect() {
 	local engine=$1 lines=$2 got
 	shift 2
@@ -18,7 +18,7 @@ expect() {
 	"$agent" collapsed --cpu "$work/out" >"$work/stacks" || fail "$engine $*: no profile"
 }
 
-# seen FUNCTION LEAST: in so many of about 80 samples.
+# seen FUNCTION LEAST: in at least LEAST of about 80 samples.
 seen() {
 	local count
 	count=$(samples "(^|;)$1(;|$)" <"$work/stacks")
@@ -28,7 +28,7 @@ seen() {
 expect builtin 0 16 30 40
 seen before 50
 seen after 50
-# The JDK's sockets and its virtual machine take these, with no look whether they are free.
+# The JDK's sockets and its virtual machine use these, and do not check whether they are free.
 jdk="62 12"
 expect builtin 0 $jdk
 seen after 50
@@ -38,7 +38,7 @@ if [ -z "${ASPROF_TEST_LIB:-}" ]; then
 	echo 'async-profiler was left out: ASPROF_TEST_LIB is not set'
 	exit 0
 fi
-# The builtin engine's, kept for children, and those that async-profiler would choose.
+# The builtin engine's signals, kept for children, and those that async-profiler would choose.
 expect async-profiler 0 63 16 30 29
 seen before 50
 seen after 50

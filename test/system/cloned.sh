@@ -1,5 +1,5 @@
 #!/bin/bash
-# Children with memory of their own that come past fork(3) are profiled as processes of their own, too.
+# Children with their own memory that are not made by fork(3) are profiled as separate processes, too.
 . "$(dirname "$0")/agent.inc"
 
 cloned=$(program cloned) || exit 1
@@ -9,19 +9,19 @@ for engine in $(engines); do
 	profiled "$work/out" "$engine" CPU_INTERVAL=1ms START_DELAY=20ms "$cloned" >"$work/said" \
 		2>"$work/err" || fail "$engine: $? $(cat "$work/err")"
 	names=$(sort "$work/said" | cut -d' ' -f1 | xargs)
-	# (_Fork is not in each C library.)
+	# (Not every C library has _Fork.)
 	[ "${names/ by_under_fork/}" = "by_call by_call3 by_clone" ] || fail "$engine: $(cat "$work/said")"
 	while read -r name pid; do
 		find "$work/out" -name "*_${pid}_*.jfr" -print0 | xargs -0 -r "$agent" collapsed --cpu \
 			>"$work/stacks" || fail "$engine, $name: no report: $(ls "$work/out")"
-		# Of 300; a busy machine may let a child's agent begin late.
+		# Of 300; on a busy machine a child's agent may start late.
 		count=$(samples ";$name(;|$)" <"$work/stacks")
 		[ "$count" -ge 150 ] && [ "$count" -le 330 ] || fail "$engine: $count samples of $name"
 		[ "$(samples '.' <"$work/stacks")" -le $((count + 30)) ] ||
 			fail "$engine, $name: $(cat "$work/stacks")"
 	done <"$work/said"
 done
-# One that shares its parent's memory, without data of a thread: nothing of ours may need any.
+# A child that shares its parent's memory and has no thread-local data: the agent must not need any.
 no_thread=$(program no_thread -fno-stack-protector) || exit 1
 if [ "$("$no_thread")" = ok ]; then
 	[ "$(LD_PRELOAD=$preload ASPROF_AGENT_ENABLED=off "$no_thread")" = ok ] || fail "no thread, inert: $?"

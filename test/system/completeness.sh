@@ -1,17 +1,16 @@
 #!/bin/sh
-# Of the builtin engine's CPU stacks, at least 99% reach the thread's entry: in C, C++ and Rust
-# without frame pointers, and in programs as the distribution builds them. No sample is excused,
-# neither for being in generated code nor for coming while the program loads its libraries.
+# At least 99% of the builtin engine's CPU stacks reach the thread's entry: in C, C++ and Rust without frame pointers,
+# and in the distribution's programs. There are no exceptions for generated code or for the time when libraries are
+# loaded.
 #
-# COMPLETENESS_SECONDS is how much CPU time each program burns, about.
-# Takes long.
+# COMPLETENESS_SECONDS is about how much CPU time each program uses. Takes long.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${COMPLETENESS_SECONDS:-1}
 measured=0 left_out=
 flags="-O2 -fomit-frame-pointer -pthread"
 
-# measure NAME COMMAND...: fail unless COMMAND's stacks are whole.
+# measure NAME COMMAND...: fail unless COMMAND's stacks are complete.
 measure() {
 	name=$1
 	shift
@@ -33,7 +32,7 @@ check() {
 	}
 }
 
-# at_hand COMMAND...: whether each is there; the first names the program that is left out otherwise.
+# at_hand COMMAND...: whether all are installed; if not, the message names the first as omitted.
 at_hand() {
 	for command in "$@"; do
 		command -v "$command" >/dev/null || {
@@ -65,7 +64,7 @@ at_hand sqlite3 &&
 		SELECT x + 1 FROM c WHERE x < $seconds * 2000000)
 		SELECT count(DISTINCT printf('%d', x % 999)), max(x * x % 7919) FROM c"
 
-# By its path: what comes first in PATH need not be the distribution's.
+# By its path: the first one in PATH may not be the distribution's.
 at_hand /usr/bin/python3 &&
 	measure python3 /usr/bin/python3 -c "
 import time

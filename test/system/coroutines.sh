@@ -1,11 +1,11 @@
 #!/bin/bash
-# Coroutines, which leave their thread's stack for small ones that nobody tells of: by code of their own, the C library's,
-# boost.context, and Go's goroutines. Sampled every millisecond by both clocks they do as they do by themselves, and what
-# they run is told by name.
+# Coroutines that run on small stacks which the system does not know: by own assembler code, by the C library, by
+# boost.context, and Go's goroutines. With samples of both clocks every millisecond they behave as without the agent,
+# and samples have the names of their functions.
 . "$(dirname "$0")/agent.inc"
 
-# in_them WHAT DELAY NAME LEAF PROGRAM [ARGUMENT...]: 90% of the samples have NAME, a pattern. (async-profiler walks no
-# stack that lies far from where its handler runs: then LEAF.)
+# in_them WHAT DELAY NAME LEAF PROGRAM [ARGUMENT...]: 90% of the samples have NAME, a pattern. (async-profiler does
+# not walk a stack far from its handler's stack: then LEAF.)
 in_them() {
 	local what=$1 delay=$2 name=$3 leaf=$4 bare said engine all within
 	shift 4
@@ -16,7 +16,7 @@ in_them() {
 		said=$(profiled "$work/reports" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms START_DELAY="$delay" \
 			"$@" 2>"$work/err")
 		[ "$? $said" = "5 $bare" ] || fail "$what, $engine: $said $(cat "$work/err")"
-		# Go takes each signal: async-profiler's as well, and the log says so.
+		# Go handles every signal, also async-profiler's, and the log reports that.
 		[ "$what $engine" != "Go async-profiler" ] || continue
 		[ ! -s "$work/err" ] || fail "$what, $engine: $(cat "$work/err")"
 		"$agent" collapsed --cpu "$work/reports" >"$work/stacks" || fail "$what, $engine: no report"

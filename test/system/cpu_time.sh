@@ -1,6 +1,6 @@
 #!/bin/bash
-# Samples of CPU time are as many as the time that was used tells, in a program that runs for a moment at a time: the
-# kernel looks at such timers with its ticks alone, and then one signal stands for all of their turns since.
+# The number of CPU samples matches the CPU time of a program that runs only for moments. The kernel checks such
+# timers at its ticks only, so one signal stands for all expirations since the last tick.
 . "$(dirname "$0")/agent.inc"
 
 moments=$(program moments) || exit 1
@@ -9,7 +9,7 @@ for engine in $(engines); do
 	profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=off "$moments" >"$work/used" 2>"$work/err" ||
 		fail "$engine: $? $(cat "$work/err")"
 	count=$("$agent" collapsed --cpu "$work/out"/moments_*.jfr | samples .)
-	# (What it uses besides, as it waits to be profiled, is little.)
+	# (It uses little more CPU time while it waits for the profiler.)
 	within 20 "$(cat "$work/used")" "$count" "$engine: samples"
 	echo "$engine: $count samples, $(cat "$work/used") ms"
 done

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A crash that nobody handles is an event of a last report, with the stack that crashed; status, core and the
-# place in it are as without the agent, and a program that handles it itself keeps it.
+# A crash without a handler is an event of the last report, with the stack of the crash. Status, core dump and the
+# place in it are as without the agent. A program with its own handler keeps it.
 . "$(dirname "$0")/agent.inc"
 crashes=$(program crashes -fno-omit-frame-pointer)
 mkdir "$work/cores"
 
-# run PREFIX COMMAND...: its output and its status go to $work/PREFIX; its core, if any, lies in $work/cores.
+# run PREFIX COMMAND...: its output and its status are in $work/PREFIX.*; its core, if any, is in $work/cores.
 run() {
 	prefix=$1
 	shift
@@ -23,7 +23,7 @@ run() {
 	END
 }
 
-# place: where the core that was written last stands.
+# place: the current function of the newest core.
 place() {
 	core=$(find "$work/cores" -type f | head -n 1)
 	[ -n "$core" ] && [ -n "$told" ] && command -v gdb >/dev/null || return 0
@@ -57,7 +57,7 @@ each() {
 		fail "$2 $3: $(cat "$work/event")"
 }
 
-# (A debugger and a Java machine for each would take long.)
+# (gdb and Java for each would take long.)
 told=crash_here
 each builtin segv '' 11
 each builtin abort thread 6
@@ -81,7 +81,7 @@ for engine in $(engines); do
 	each "$engine" segv handled 0
 done
 
-# Left alone where it is asked to be.
+# Not recorded if the setting is off.
 run with env ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_LOCAL_DIR="$work/none" ASPROF_AGENT_START_DELAY=0 \
 	ASPROF_AGENT_CRASH=off LD_PRELOAD="$preload" "$crashes" segv
 [ ! -e "$work/none" ] || [ -z "$(find "$work/none" -name '*.jfr')" ] || fail "CRASH=off: $(ls -A "$work/none")"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A credential call that cannot reduce the rights of the process does not wait for the agent. Threads that make such calls at
-# the same time, for which the agent is suspended, have it started again after the last of them.
+# A credential call that cannot reduce the rights of the process does not wait for the agent. If threads make such
+# calls at the same time, the agent is suspended, and starts again after the last of them.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(id -u)" -eq 0 ] || skip "this needs root"

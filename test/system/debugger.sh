@@ -1,5 +1,5 @@
 #!/bin/bash
-# gdb shows where the agent's thread is, by the line of docs/internals/debugging.md.
+# gdb shows the current function of the agent's thread, by the line of docs/internals/debugging.md.
 . "$(dirname "$0")/agent.inc"
 have gdb
 
@@ -17,7 +17,7 @@ done
 pid=$(cat "$work/pid")
 # shellcheck disable=SC2064 # this process
 trap "kill $pid 2>/dev/null; rm -rf '$work'" EXIT
-# It gets there after a moment of its own.
+# It takes a moment to reach its wait.
 for _ in $(seq 100); do
 	eval "${line/PID/$pid}" >"$work/said" 2>&1
 	grep -q 'ptrace: Operation not permitted' "$work/said" && skip "a process cannot be attached to here"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The reading commands on recordings of async-profiler, beside what its converter prints of them;
-# where FILE comes from; and what wrong files and wrong words are answered with.
+# The reading commands, compared with async-profiler's converter on recordings of async-profiler; all kinds of FILE;
+# and the messages for damaged files and wrong arguments.
 . "$(dirname "$0")/agent.inc"
 data=test/fixtures/jfr
 
@@ -25,10 +25,10 @@ for name in native chunks java; do
 	done
 done
 
-# A file, standard input, a pipe and a directory are read alike; two files add up.
+# A file, standard input, a pipe and a directory give the same result. Two files add up.
 "$agent" collapsed --leak "$data/native.jfr" >"$work/file"
 "$agent" collapsed --leak - <"$data/native.jfr" >"$work/stdin"
-# shellcheck disable=SC2002 # a pipe is what is tested
+# shellcheck disable=SC2002 # the test is about a pipe
 cat "$data/native.jfr" | "$agent" collapsed --leak - >"$work/pipe"
 mkdir -p "$work/dir/below"
 cp "$data/native.jfr" "$work/dir/below/"
@@ -41,7 +41,7 @@ cp "$data/native.jfr" "$work/copy.jfr"
 "$agent" collapsed --cpu "$data/native.jfr" | awk '{ $NF *= 2; print }' >"$work/doubled"
 same 'two files' "$work/twice" "$work/doubled"
 
-# One file is read once, by however many names and links it is reached, and whatever they lead back to.
+# A file is read once, even if several names and links lead to it, also with cycles.
 ln -s . "$work/dir/latest"
 ln -s .. "$work/dir/below/up"
 ln -s below "$work/dir/again"
@@ -71,12 +71,12 @@ total() { "$agent" collapsed --cpu "$@" "$data/native.jfr" | awk '{ n += $NF } E
 "$agent" collapsed --cpu --threads --rename-threads '.*=all' "$data/native.jfr" |
 	grep -qv '^\[all\];' && fail 'rename-threads'
 
-# Names: short ones leave packages and arguments out; lines tell apart what names do not.
+# Names: short ones omit packages and arguments; lines separate functions with the same name.
 "$agent" collapsed --cpu --simple "$data/java.jfr" | grep -q '[;_]java[./]' && fail 'simple'
 "$agent" collapsed --cpu "$data/java.jfr" | grep -q 'java/lang/Thread.run' || fail 'not simple'
 [ "$("$agent" collapsed --cpu --simple "$data/java.jfr" | awk '{ n += $NF } END { print n }')" = 108 ] ||
 	fail 'simple loses samples'
-# Native functions of Java count for the methods that call them, unless they are asked for, or filtered by.
+# Native functions of Java count for the methods that call them, unless --native or a filter by function is given.
 "$agent" top --cpu -n 0 "$data/java.jfr" >"$work/top"
 grep -Eq '^ +31 .* Work\.lambda\$main\$0$' "$work/top" && grep -q -- '; --native shows them$' "$work/top" ||
 	fail "top of Java: $(cat "$work/top")"
@@ -88,7 +88,7 @@ grep -q ' Profiler::recordSample ' "$work/top" && grep -Eq '^ +1 .* Work\.lambda
 "$agent" collapsed --cpu --fold library,kernel "$data/native.jfr" >"$work/folded"
 grep -q '^burner;outer;burn_hot 43[0-9]$' "$work/folded" && ! grep -q 'clone3;.*burn_hot' "$work/folded" ||
 	fail "--fold: $(cat "$work/folded")"
-# A function that only calls others has a large total, and no self. Own ones are shown all the same.
+# A function that only calls others has a large total, and no self. top shows own functions of that kind nevertheless.
 "$agent" top --cpu -n 3 "$data/native.jfr" >"$work/top"
 sed -n '/^own code/,$p' "$work/top" | grep -q ' outer \[work\]' && ! grep -q ' clone3 ' "$work/top" ||
 	fail "no callers: $(cat "$work/top")"
@@ -97,7 +97,7 @@ sed -n '/^own code/,$p' "$work/top" | grep -q ' outer \[work\]' && ! grep -q ' c
 	grep -q '"name":"burn_hot","module":"work","category":"own"' || fail 'no category in JSON'
 "$agent" top --cpu -n 3 --lines "$data/java.jfr" | grep -q ' 53 .*Work\.fib:3$' || fail 'lines'
 
-# Printed alike each time, whoever of several threads read what (files of 4 MB get two).
+# The output is the same each time, with any number of threads (files of 4 MB get two).
 for copy in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	cp "$data/chunks.jfr" "$work/dir/below/$copy.jfr"
 done
@@ -113,14 +113,14 @@ done
 "$agent" summary --json test/fixtures/jfr/native.jfr | grep -q '"threads_unnamed":5,' || fail 'summary --json: names'
 "$agent" summary test/fixtures/jfr/chunks.jfr | grep '^Unnamed' && fail 'summary: all of them have names'
 
-# What is cut off: the whole chunks are read, the rest is named with its place.
+# A truncated file: whole chunks are read, and a message names the rest with its offset.
 head -c 300000 "$data/chunks.jfr" >"$work/cut.jfr"
 "$agent" summary "$work/cut.jfr" >"$work/out" 2>"$work/err"
 [ $? = 1 ] || fail 'a cut file is told by the status'
 grep -q '^Span' "$work/out" || fail 'the whole chunks of a cut file are read'
 grep -q "cut.jfr: offset [0-9]*: a chunk that is cut off" "$work/err" || fail "cut: $(cat "$work/err")"
 
-# Damage is told of in one line, whichever way a command reads, and however much of it there is.
+# Damage is reported in one line, with any way of reading, and any amount of damage.
 python3 - "$data/chunks.jfr" "$work/damaged.jfr" <<'END' || exit 1
 import sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -136,7 +136,7 @@ for command in summary top 'top --live' collapsed flamegraph pprof leaks lifetim
 		fail "$command: damage: $(cat "$work/err")"
 done
 
-# expect STATUS WORDS... : one line on stderr at least, nothing on stdout.
+# expect STATUS WORDS... : at least one line on stderr, nothing on stdout.
 expect() {
 	want=$1
 	shift
@@ -164,7 +164,7 @@ expect 2 top --fold kernel,x "$data/native.jfr"
 expect 2 nativemem --type calloc "$data/native.jfr"
 expect 1 collapsed "$data/native.jfr" -o "$work/no/such/dir/out"
 
-# A full disk is told of once, and by the status.
+# A full disk is reported once, and by the status.
 for command in summary top collapsed flamegraph pprof duration nativemem leaks lifetimes --help; do
 	"$agent" "$command" "$data/native.jfr" >/dev/full 2>"$work/err"
 	[ $? = 1 ] || fail "$command on a full disk: status 0"
@@ -172,7 +172,7 @@ for command in summary top collapsed flamegraph pprof duration nativemem leaks l
 		fail "$command on a full disk: $(cat "$work/err")"
 done
 
-# JSON is JSON, where something is there to tell.
+# JSON is valid JSON, and not empty.
 if command -v python3 >/dev/null; then
 	for command in summary top leaks lifetimes nativemem 'nativemem --type free' 'longpolls --summary' \
 		'longpolls --include-non-pollcatch'; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What is small and unpacks to much, or claims much, takes a bounded amount of memory, room and time,
-# and is told of in one line with its place; what is packed honestly is read, by gzip too, wherever it
-# comes from; one damaged member of a zip does not hide the others.
+# Small files that unpack to much data, or claim large sizes, take a bounded amount of memory, disk and time. One line
+# reports them with their offset. Honest compressed files are read, also gzip, from any source. A damaged member of a
+# zip does not hide the others.
 . "$(dirname "$0")/agent.inc"
 have python3 /usr/bin/time gzip
 data=test/fixtures/jfr
@@ -14,7 +14,7 @@ def varint(n):
     while n > 127:
         out, n = out + bytes([n & 127 | 128]), n >> 7
     return out + bytes([n])
-def long_varint(n): # nine bytes, whatever the number
+def long_varint(n): # nine bytes for any number
     return bytes([n >> 7 * i & 127 | 128 for i in range(8)] + [n >> 56])
 def chunk(strings, tree, constants=b"\7\1\0\0\0\0\0"):
     body = b"\0\0\0\0" + strings + tree
@@ -76,7 +76,7 @@ grep -q '^Span' "$work/out" || fail 'the second member is not read'
 told second_damaged.zip '(sub/two.jfr): offset [1-9][0-9]*: a damaged member of the zip'
 grep -q '^Span' "$work/out" || fail 'the first member is not read'
 
-# gzip, by content: a file of any name, a stream, one in a directory, two in one, a zip inside.
+# gzip is recognized by content: a file with any name, a stream, a file in a directory, two in one, a zip inside.
 "$agent" collapsed --cpu "$data/native.jfr" >"$work/plain"
 gzip -c "$data/native.jfr" >"$work/packed"
 mkdir "$work/dir"
@@ -88,7 +88,7 @@ for file in packed parts dir; do
 	"$agent" collapsed --cpu "$work/$file" >"$work/ours" || fail "$file: status $?"
 	cmp "$work/plain" "$work/ours" || fail "$file is not read like what is in it"
 done
-# shellcheck disable=SC2002 # a pipe is what is tested
+# shellcheck disable=SC2002 # the test is about a pipe
 cat "$work/packed" | "$agent" collapsed --cpu - | cmp - "$work/plain" || fail 'a stream of gzip'
 "$agent" summary "$work/two.zip.gz" | grep -q '2 chunks' || fail 'a zip in a gzip'
 head -c 30000 "$work/packed" >"$work/cut.gz"

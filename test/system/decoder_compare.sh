@@ -1,9 +1,9 @@
 #!/bin/sh
-# top --base and top --by: what stands side by side is what each of the two, or each part, has alone.
+# top --base and top --by: each column is what a separate call prints for that part.
 . "$(dirname "$0")/agent.inc"
 have python3
 
-# Uploads of two hosts, and one that does not tell.
+# Uploads of two hosts, and one without a host.
 python3 - "$work" <<'END'
 import json, os, sys, zipfile
 work = sys.argv[1]
@@ -20,7 +20,7 @@ for name, jfr, host, version in (('a', 'native', 'alpha', '7'), ('b', 'chunks', 
 END
 all="$work/a.zip $work/b.zip $work/c.zip $work/d.zip"
 
-# json NAME ARGUMENTS…: what top says, as $work/NAME.
+# json NAME ARGUMENTS…: write top's output to $work/NAME.
 json() {
 	name=$1
 	shift
@@ -34,7 +34,7 @@ json java "$work/d.zip"
 json by_host --by host $all
 json by_version --by version $all
 json by_tag --by tag $all
-# By the names of uploads, of which one tells no machine.
+# By the names of uploads, of which one has no machine.
 mkdir "$work/up"
 cp "$work/a.zip" "$work/up/profile_web_shop_ec2_i-12__7_2026-11-21T02-10-00Z-0a1b2c3d.zip"
 cp "$work/c.zip" "$work/up/profile_web_shop_unknown___7_2026-11-21T02-10-00Z-0a1b2c3e.zip"
@@ -105,21 +105,21 @@ for base, new, old in [('base', 'new', 'old'), ('times', 'late', 'early')] + [
     seen = functions(base)
     was = {(f['name'], f['module']): (f['base_self'], f['base_total']) for f in base['functions']}
     assert {k: v for k, v in seen.items() if v != (0, 0)} == functions(new)
-    # What has vanished is there too.
+    # Functions that vanished are included.
     assert {k: v for k, v in was.items() if v != (0, 0)} == functions(old)
     changes = [round(abs(f['self'] / (new['weight'] or 1) - f['base_self'] / (old['weight'] or 1)), 9)
                for f in base['functions']]
     assert all(a >= b - 2e-5 for a, b in zip(changes, changes[1:])), changes
 END
 
-# For people: the widest change first, and both shares.
+# The table: the largest change first, and both shares.
 "$agent" top -n 1 "$work/b.zip" --base "$work/a.zip" >"$work/text" || fail "status $?"
 grep -Eq '^ +0.0% +73% +-73 .* burn_hot \[work\]$' "$work/text" || fail "$(cat "$work/text")"
 "$agent" top -n 1 --by host $all >"$work/text" || fail "status $?"
 grep -Eq '^ +all +.*beta +.*alpha' "$work/text" || fail "$(cat "$work/text")"
 awk 'length > 120' "$work/text" | grep . && fail 'too wide'
 
-# Many hosts have no room in the table.
+# Many hosts do not fit into the table.
 python3 - "$work" <<'END'
 import json, os, sys, zipfile
 for i in range(20):
@@ -129,7 +129,7 @@ for i in range(20):
 END
 "$agent" top -n 1 --by host "$work"/many*.zip >"$work/text" || fail "status $?"
 grep -q '^\.\.\. and 12 more of host (--json has all)' "$work/text" || fail "$(cat "$work/text")"
-# Names are complete, except on a terminal without room: there they lose what they have in common.
+# Names are complete, except on a narrow terminal: there they lose their common part.
 cp "$work/a.zip" "$work/profile_svc_ec2_i-0001__77_2026-11-21T02-10-00Z-0badcafe.zip"
 cp "$work/b.zip" "$work/profile_svc_ec2_i-0002__78_2026-11-21T02-10-00Z-0badcafe.zip"
 "$agent" top -n 1 --by process "$work"/profile_*.zip >"$work/text" || fail "status $?"
@@ -137,7 +137,7 @@ grep -q 'by process: 2$' "$work/text" &&
 	grep -Eq '^ +all +profile_svc_ec2_i-0002__78 +profile_svc_ec2_i-0001__77 ' "$work/text" || fail "$(cat "$work/text")"
 cp test/fixtures/jfr/native.jfr "$work/pushed_11275_2026-11-21T02-10-00Z.jfr"
 cp test/fixtures/jfr/native.jfr "$work/python3_11276_2026-11-21T02-10-00Z.jfr"
-# on_terminal COLUMNS FILE... : what a terminal so wide shows
+# on_terminal COLUMNS FILE... : output on a terminal of that width
 on_terminal() {
 	columns=$1
 	shift

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Nothing that comes from outside moves a terminal: names in a recording, in a zip and of files,
-# settings, words of the command line and variables, in what is printed and in the lines on stderr.
+# No external text can control the terminal: names in a recording, in a zip and of files, settings, arguments and
+# variables. This holds for output and for messages on stderr.
 . "$(dirname "$0")/agent.inc"
 have python3
 
-# Recordings whose names were all replaced by controls of as many bytes, in a zip too whose names are
-# no better, and a damaged one. $work/hostile holds the words that a shell could not spell.
+# Recordings whose names were replaced by control characters of the same length, also in a zip with such names, and a
+# damaged one. $work/hostile has words that a shell cannot spell.
 python3 - "$work" test/fixtures/jfr <<'END' || exit 1
 import json, os, sys, zipfile
 work, data = sys.argv[1:]
-# ESC and CSI, the latter as UTF-8 and as a byte, a bell, a turn of direction, DEL, half a character.
+# ESC and CSI, the latter as UTF-8 and as a byte, a bell, a direction mark, DEL, half a character.
 evil = b"\x1b[31m\xc2\x9b2J\xe2\x80\xae\x9bK\x07\x7f\xc2\x85\xe2\x81\xa6\xe6"
 def hostile(length):
     return (evil * (length // len(evil) + 1))[:length]
@@ -37,7 +37,7 @@ open(f"{work}/word", "wb").write(word)
 END
 word=$(cat "$work/word")
 
-# look COMMAND...: keep what it prints on either stream, to be looked at in the end.
+# look COMMAND...: keep its output on both streams for the check at the end.
 looks=0
 mkdir "$work/seen"
 look() {
@@ -55,7 +55,7 @@ for file in "$work/native$word.jfr" "$work/java$word.jfr" "$work/damaged$word.jf
 		look $command "$file"
 	done
 done
-# Words and variables.
+# Arguments and variables.
 look "$word"
 look top "--$word"
 look top --thread "$word(" "$work/native$word.jfr"
@@ -70,7 +70,7 @@ export ASPROF_AGENT_LOCAL_DIR="$word" ASPROF_AGENT_CPU_INTERVAL="$word"
 look options
 look options --json
 
-# Neither stream holds a control character but ends of lines (and the page's own tabs).
+# Neither stream has control characters except ends of lines (and the page's own tabs).
 python3 - "$work/seen" "$looks" <<'END' || fail 'not clean'
 import gzip, sys
 turns = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Every command against every switch that chooses: it honours the switch, or refuses it with status 2
-# and a line; never is one accepted and forgotten. And an empty result says why it is empty.
+# Every command with every switch that selects samples: the command obeys the switch, or refuses it with status 2 and
+# a line. It never ignores one. An empty result has a message with the reason.
 . "$(dirname "$0")/agent.inc"
 have python3
 data=test/fixtures/jfr
 
-# An upload, so that there are labels to choose by.
+# An upload, so that there are labels.
 python3 - "$work" $data/native.jfr <<'END' || exit 1
 import sys, zipfile
 name = sys.argv[1] + "/profile_group_unknown___4711_2026-11-21T02-30-00Z.zip"
@@ -15,7 +15,7 @@ with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as z:
 END
 zip=$work/profile_group_unknown___4711_2026-11-21T02-30-00Z.zip
 
-# The table: a command, and which of the switches it honours.
+# The table: a command, and the switches that it obeys.
 filters='--thread --from --to --include --exclude'
 waits='--state --cause'
 table="top:$filters $waits
@@ -30,7 +30,7 @@ nativemem:$filters
 summary:--thread --from --to
 duration:--from --to"
 
-# try COMMAND SWITCH VALUE: what it prints in $work/out and $work/err; its status.
+# try COMMAND SWITCH VALUE: its output is in $work/out and $work/err; returns its status.
 try() {
 	words=
 	[ "$1" != longpolls ] || words=--include-non-pollcatch
@@ -41,7 +41,7 @@ try() {
 	fi
 }
 
-# taken COMMAND SWITCH VALUE WORD...: all is taken away, and the line on stderr has the words.
+# taken COMMAND SWITCH VALUE WORD...: no sample is left, and the line on stderr has the words.
 taken() {
 	try "$1" "$2" "$3" || fail "$1 $2 $3: status $?"
 	[ "$(wc -l <"$work/err")" = 1 ] || fail "$1 $2 $3: $(cat "$work/err")"
@@ -61,7 +61,7 @@ refused() {
 honoured=0
 echo "$table" >"$work/table"
 while IFS=: read -r command switches; do
-	# All choose among recordings.
+	# All commands select recordings.
 	taken "$command" --process nosuch 'no recording matches --process; they are of: .*4711 .*work'
 	taken "$command" --host nosuch 'no recording matches --host; they are of: .*host=box7'
 	taken "$command" --tag team=red 'no recording matches --tag; they are of: .*team=blue'
@@ -81,7 +81,7 @@ while IFS=: read -r command switches; do
 		*) refused "$command" "$switch" "$value" ;;
 		esac
 	done
-	# What is weighed, and how it is split: for those who weigh.
+	# Switches for the weight and for splitting, for commands that weigh samples.
 	for switch in --cpu --wall --alloc --live --leak --lock --total --threads; do
 		case $command:$switch in
 		pprof:--threads | pprof:--total) refused "$command" "$switch" ;;
@@ -101,7 +101,7 @@ while IFS=: read -r command switches; do
 done <"$work/table"
 echo "honoured $honoured times"
 
-# says WORDS: the line on stderr; the status is 0.
+# says WORDS: check the line on stderr; the status is 0.
 says() {
 	text=$1
 	shift
@@ -116,7 +116,7 @@ says 'leaks: nothing left: no sample passes --include' leaks --include nosuch "$
 says 'longpolls: no poll with a sample was recorded' longpolls "$zip"
 "$agent" top "$zip" "$data/native.jfr" 2>&1 >/dev/null | grep . && fail 'a word where there is a result'
 
-# What they leave is right: halves of the time and threads add up.
+# The rest is right: both halves of the time, and all threads, add up to the whole.
 for metric in --cpu --wall --alloc; do
 	whole=$("$agent" collapsed $metric "$zip" | awk '{ n += $NF } END { print n }')
 	parts=0
@@ -133,10 +133,10 @@ threads=$("$agent" nativemem "$zip" | sed -n 's/.* thread \([0-9]*\) - malloc.*/
 sum=0
 for tid in $threads; do sum=$((sum + $(count --thread "^$tid\$"))); done
 [ "$sum" = "$(count)" ] || fail 'nativemem by threads'
-# The span is that of the selection.
+# The time span is that of the selection.
 "$agent" top --from -1s "$zip" | grep -q ', in 1 s,' || fail "$("$agent" top --from -1s "$zip" | head -n 1)"
 [ "$("$agent" duration --from 1s --to 2s "$zip")" = 1 ] || fail 'duration of a part'
 "$agent" summary --from 1s --to 2s "$zip" | grep -q '^Span *1 s' || fail 'summary of a part'
-# Lines of Java's that are not known are none.
+# Line numbers of Java that are unknown are not shown.
 "$agent" top --lines -n 0 --threads $data/java.jfr | grep -q ':42949' && fail 'a line of four billion'
 exit 0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A recording that a JDK's own recorder has made: how long a sample stands for is known by its settings,
-# so time can be weighed. Needs Java 11 or later.
+# A recording of the JDK's own recorder: its settings contain the time that a sample represents, so time can be
+# weighed. Needs Java 11 or later.
 . "$(dirname "$0")/agent.inc"
 have java
 cat >"$work/Work.java" <<'END'

@@ -1,20 +1,19 @@
 #!/bin/sh
-# longpolls, nativemem and duration on the recordings test.jfr and test-nativemem.jfr of the
-# async-profiler Rust agent, whose directory ASPROF_TEST_JFR_DIR names: to the byte what its
-# decoder's own tests expect.
+# longpolls, nativemem and duration on the recordings test.jfr and test-nativemem.jfr of the async-profiler Rust
+# agent, in the directory ASPROF_TEST_JFR_DIR. The output has the bytes that the tests of that agent's decoder expect.
 . "$(dirname "$0")/agent.inc"
 dir=${ASPROF_TEST_JFR_DIR:-}
 [ -e "$dir/test.jfr" ] && [ -e "$dir/test-nativemem.jfr" ] ||
 	skip 'ASPROF_TEST_JFR_DIR names no directory with test.jfr and test-nativemem.jfr'
 
-# expect WORDS...: all that is printed is standard input.
+# expect WORDS...: the whole output equals standard input.
 expect() {
 	cat >"$work/want"
 	"$agent" "$@" >"$work/all" || fail "$*: status $?"
 	same "$*" "$work/all"
 }
 
-# expect_first WORDS...: what is printed begins with standard input.
+# expect_first WORDS...: the output begins with standard input.
 expect_first() {
 	cat >"$work/want"
 	"$agent" "$@" >"$work/all" || fail "$*: status $?"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Memory of the reading commands has a bound whatever the size: recordings of malloc and free events,
-# the usual ones and one where all that was allocated lives on. MEMORY_MB (12) is their size.
+# The memory of the reading commands is bounded for any size: for recordings of malloc and free events, normal ones
+# and one in which no allocation is freed. MEMORY_MB (12) is their size.
 . "$(dirname "$0")/agent.inc"
 have /usr/bin/time
 
-# bounded WORDS... : in kB, with what is resident of the file.
+# bounded WORDS... : in kB, including resident pages of the file.
 bounded() {
 	/usr/bin/time -q -o "$work/peak" -f %M "$agent" "$@" >"$work/out" || fail "$*: status $?"
 	echo "$1 $2: $(cat "$work/peak") kB"
@@ -20,7 +20,7 @@ for kept in 1 100; do
 		# shellcheck disable=SC2086 # words on purpose
 		bounded $words "$work/big.jfr"
 	done
-	# Both ways of finding what lives, over all parts, come to the same.
+	# Both ways to find live allocations, over all parts, have the same result.
 	live=$("$agent" collapsed --live --raw --total "$work/big.jfr" | awk '{ n += $NF } END { printf "%.0f", n }')
 	leaks=$("$agent" leaks --raw --json "$work/big.jfr" | sed 's/^{"bytes":\([0-9]*\).*/\1/')
 	[ "$live" = "$leaks" ] || fail "$live bytes live, $leaks leak"

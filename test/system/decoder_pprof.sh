@@ -1,8 +1,8 @@
 #!/bin/sh
-# What `go tool pprof` shows of our profile.proto is what `top` shows of the recording. Needs Go.
+# `go tool pprof` shows the same for the agent's profile.proto as `top` for the recording. Needs Go.
 . "$(dirname "$0")/agent.inc"
 have go python3
-# Newer releases of Go build it when it is first called.
+# Newer releases of Go build pprof when it is first called.
 export HOME="$work" GOCACHE="$B/go"
 
 # check NAME TYPE SWITCHES...: flat and cum of every function, as "function flat cum".
@@ -40,13 +40,13 @@ check native inuse_space --live
 check chunks samples --cpu
 check chunks cpu --cpu --total
 go tool pprof -raw "$work/p.pb.gz" 2>/dev/null >"$work/raw"
-# The samples of the first column add up to what there is.
+# The samples of the first column have the right sum.
 sum=$(awk '/^Locations/ { exit } /^ +[0-9]+ .*: / { n += $1 } END { print n }' "$work/raw")
 [ "$sum" = 780 ] || fail "-raw adds up to $sum samples, not 780"
 grep -q 'thread:\[' "$work/raw" || fail 'no thread labels'
 
-# opens NAME SWITCHES TYPE PERIOD-TYPE PERIOD FILE: how readers find it: types, the one that they open
-# with, the period, and what the program is called.
+# opens NAME SWITCHES TYPE PERIOD-TYPE PERIOD FILE: what readers find: the types, the default type, the period, and
+# the program's name.
 opens() {
 	# shellcheck disable=SC2086 # words on purpose
 	"$agent" pprof $2 "$1" -o "$work/p.pb.gz" || fail "pprof $2: status $?"
@@ -66,11 +66,11 @@ opens test/fixtures/jfr/native.jfr --cpu cpu 'cpu nanoseconds' 10000000 work 'sa
 opens test/fixtures/jfr/native.jfr --wall wall 'wall nanoseconds' 100000000 work 'samples/count wall/nanoseconds'
 opens test/fixtures/jfr/native.jfr --alloc alloc_space 'space bytes' 65536 work 'alloc_objects/count alloc_space/bytes'
 opens test/fixtures/jfr/native.jfr --live inuse_space 'space bytes' 65536 work 'inuse_objects/count inuse_space/bytes'
-# A Java program is called neither by a class nor by a library; where it is labelled, by the label.
+# A Java program is not named after a class or a library; if it has a label, that is its name.
 opens test/fixtures/jfr/java.jfr --cpu cpu 'cpu nanoseconds' 5000000 java 'samples/count cpu/nanoseconds'
 cp test/fixtures/jfr/java.jfr "$work/shop_12_2026-11-21T02-30-00Z.jfr"
 opens "$work/shop_12_2026-11-21T02-30-00Z.jfr" --cpu cpu 'cpu nanoseconds' 5000000 shop 'samples/count cpu/nanoseconds'
-# What is young is left out by --leak alone.
+# Only --leak omits young allocations.
 bytes() {
 	"$agent" pprof "$@" test/fixtures/jfr/native.jfr -o "$work/p.pb.gz" || fail "pprof $*"
 	HOME=$work go tool pprof -top -sample_index=inuse_space -unit=B "$work/p.pb.gz" 2>/dev/null |
@@ -79,7 +79,7 @@ bytes() {
 echo "live $(bytes --live), leak $(bytes --leak --tail 90%), all of it $(bytes --leak --tail 0)"
 [ "$(bytes --leak --tail 90%)" != "$(bytes --live)" ] && [ "$(bytes --leak --tail 0)" = "$(bytes --live)" ] ||
 	fail '--leak leaves nothing out'
-# Labels: thread, and of an upload the process and its tags, as the agent packs them.
+# Labels: the thread, and for an upload the process and its tags, as the agent writes them.
 python3 - "$work" test/fixtures/jfr/native.jfr <<'END'
 import sys, zipfile
 name = sys.argv[1] + "/profile_group_unknown___4711_2026-11-21T02-30-00Z.zip"

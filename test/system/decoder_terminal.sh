@@ -1,11 +1,12 @@
 #!/bin/sh
-# Progress is shown on a terminal, after a second, and nowhere else. Colours and a pager are for terminals, too. A flame graph is not written to a terminal. A mistyped
-# command gets a suggestion. Needs script (package bsdutils), which makes a terminal.
+# Progress is shown on a terminal, after a second, and only there. Colours and the pager are only for terminals. A
+# flame graph is not written to a terminal. A mistyped command gets a suggestion. Needs script (package bsdutils),
+# which makes a terminal.
 . "$(dirname "$0")/agent.inc"
 have script
 
-# A pipe that says nothing for a while stands for a recording that takes so long to read.
-# read_slowly SECONDS COMMAND... : what comes out is in $work/out.
+# A pipe without data for a while replaces a recording that takes long to read. read_slowly SECONDS COMMAND... : the
+# output is in $work/out.
 read_slowly() {
 	seconds=$1
 	shift
@@ -21,7 +22,7 @@ read_slowly() {
 
 read_slowly 1.3 script -qec "$agent summary $work/pipe.jfr >/dev/null" /dev/null
 grep -q 'MB read, file 1 of 1' "$work/out" || fail "no progress on a terminal: $(cat "$work/out")"
-# It is wiped out again.
+# The progress line is erased again.
 tail -c 4 "$work/out" | grep -q '\[K' || fail 'the progress stays'
 timeout 30 script -qec "$agent summary test/fixtures/jfr/native.jfr >/dev/null" /dev/null \
 	>"$work/out" 2>&1 </dev/null
@@ -35,7 +36,7 @@ timeout 30 script -qec "$agent flamegraph test/fixtures/jfr/native.jfr" /dev/nul
 	fail "a flame graph on a terminal: $(head -c 300 "$work/out")"
 "$agent" flamegraph test/fixtures/jfr/native.jfr | grep -q '<html' || fail 'no flame graph in a pipe'
 
-# on_terminal COMMAND: what a terminal gets is in $work/out.
+# on_terminal COMMAND: the terminal's output is in $work/out.
 on_terminal() {
 	timeout 30 script -qec "$*" /dev/null >"$work/out" 2>&1 </dev/null || fail "$*: status $?: $(cat "$work/out")"
 }
@@ -50,7 +51,7 @@ on_terminal "TERM=dumb $agent top $profile"
 grep -q "$escape" "$work/out" && fail 'colours where TERM is dumb'
 "$agent" top "$profile" | grep -q "$escape" && fail 'colours in a pipe'
 
-# The pager gets what a terminal would, as wide as the terminal, and messages; the command waits for it.
+# The pager gets the terminal's output, as wide as the terminal, and messages; the command waits for it.
 cat >"$work/pager" <<'END'
 #!/bin/sh
 cat >"$1"
@@ -67,7 +68,7 @@ timeout 30 script -qec "PAGER='$work/pager $work/paged' $agent top --lock $profi
 grep -q 'no samples of locks' "$work/paged" || fail "messages are not in the pager: $(cat "$work/paged" "$work/out")"
 on_terminal "PAGER=$work/no/such $agent top $profile"
 grep -q burn_hot "$work/out" || fail 'nothing is shown without the pager'
-# The preload and the settings of the agent are not for the pager. The table of `run` needs none.
+# The pager has no preload and no settings of the agent. `run` shows its table without it.
 cat >"$work/lists" <<END
 #!/bin/sh
 cat >"$work/paged"

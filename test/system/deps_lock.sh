@@ -1,7 +1,7 @@
 #!/bin/bash
-# The libraries that are linked in are built from the sources that scripts/deps.lock names, by version
-# and hash, or from a newer revision where the archive has moved on; from nothing else. Against an
-# archive in a folder: only that apt would refuse lists with a wrong signature is not looked at.
+# The linked libraries are built only from the sources in scripts/deps.lock, by version and hash, or from a newer
+# revision if the archive has replaced them. The archive is a folder. Only apt's check of the lists' signature is not
+# tested.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,7 @@ mkdir -p "$work/scripts" "$work/bin" "$work/lists"
 cp scripts/build-deps "$work/scripts/"
 export PATH=$work/bin:$PATH FAKE=$work
 
-# package NAME VERSION DIRECTORY: a source package in DIRECTORY, whose one file tells its version.
+# package NAME VERSION DIRECTORY: make a source package in DIRECTORY, whose only file contains its version.
 package() {
 	mkdir -p "$work/new/$1-${2%-*}/debian/source" "$3"
 	(
@@ -37,18 +37,18 @@ package() {
 	rm -rf "$work/new"
 }
 
-# lock NAME VERSION DIRECTORY: its lines.
+# lock NAME VERSION DIRECTORY: print its lines.
 lock() {
 	(cd "$3" && sha256sum "$1_$2".*) | sed "s/^/$1 $2 trixie /; s/  */ /g"
 }
 
-# listed NAME VERSION PLACE: what the archive's lists say of it.
+# listed NAME VERSION PLACE: print its entry in the archive's lists.
 listed() {
 	printf 'Package: %s\nVersion: %s\nDirectory: %s\nChecksums-Sha256:\n %s 1 %s_%s.dsc\n\n' \
 		"$1" "$2" "$3" "$(printf %064d 0)" "$1" "$2" >>"$work/lists/$1"
 }
 
-# apt as far as it is called: lists that name the folder, and what stands in the lists.
+# The commands of apt that are used: lists that name the folder, and the contents of the lists.
 cat >"$work/bin/apt-get" <<'END'
 #!/bin/bash
 case " $* " in
@@ -68,7 +68,7 @@ cat "$FAKE/lists/${*: -1}" 2>/dev/null
 END
 chmod +x "$work/bin"/*
 
-# sources: what build-deps takes, as "NAME VERSION…" in one line, and its words in $work/said.
+# sources: the packages that build-deps takes, as "NAME VERSION…" in one line; its messages are in $work/said.
 sources() {
 	rm -rf "$work/out"
 	"$work/scripts/build-deps" --sources "$work/out" >"$work/said" 2>&1 || return 1
@@ -107,7 +107,7 @@ got=$(sources) || fail "a mirror that lags: $(cat "$work/said")"
 [ "$got" = "cjson 1.2-1 curl 1.2-1 $others" ] || fail "a mirror that lags: $got"
 says 'curl 1.2-1+u1 is not served here: 1.2-1 is taken'
 
-# Other bytes, by the name and the version that are wanted: refused, and not unpacked.
+# Other bytes with the right name and version: refused, and not unpacked.
 cp -r "$pool/c/cjson" "$work/cjson"
 for file in "$pool"/c/cjson/*; do
 	chmod u+w "$file" && echo >>"$file"
@@ -117,7 +117,7 @@ for file in "$pool"/c/cjson/*; do
 	cp "$work/cjson/$(basename "$file")" "$file"
 done
 
-# The archive has moved on: a newer revision of the series, on the word of its signed lists.
+# The archive has a newer revision of the series: its signed lists are trusted.
 rm -rf "$pool/c/cjson" "$work/moved"
 package cjson 1.2.1-1 "$work/moved"
 package cjson 1.3-1 "$work/moved"
@@ -133,7 +133,7 @@ got=$(sources) || fail "the archive has moved on: $(cat "$work/said")"
 [ "$got" = "cjson 1.2.1-1 curl 1.2-1 $others" ] || fail "the archive has moved on: $got"
 says 'newer than the lock: cjson 1.2.1-1'
 
-# What the lock is mended with names the newest, and one that is not among the security updates alone.
+# The suggested lines for the lock have the newest version, also one that is not only in the security updates.
 for name in zlib libzip mbedtls curl musl xz-utils libiberty; do
 	listed $name 1.4-1 "pool/main/x/$name"
 done
@@ -147,7 +147,7 @@ xz-utils 1.4-1 libiberty 1.4-1" ] ||
 grep -q "^curl 1.4-1 trixie 0\{64\} curl_1.4-1.dsc$" "$work/scripts/deps.lock" ||
 	fail "--update-lock: $(cat "$work/scripts/deps.lock")"
 
-# Without apt: which commands bring the tarballs; and these do, by the lock's hashes.
+# Without apt: the message has the commands for the tarballs, which download by the lock's hashes.
 mkdir -p "$work/without/bin" "$work/mirror/pool/main" "$work/had"
 for command in bash sh awk sed sha256sum cut basename dirname mkdir mktemp rm cat realpath curl grep find sort; do
 	ln -s "$(command -v "$command")" "$work/without/bin/" || exit 1
@@ -179,7 +179,7 @@ if command -v curl >/dev/null; then
 fi
 cp "$work/before.lock" "$work/scripts/deps.lock"
 
-# Tarballs of one's own are taken, and it is said which the lock does not know.
+# The user's own tarballs are accepted; a message names those that the lock does not have.
 mkdir "$work/tarballs" "$work/tree"
 echo 7.7-7 >"$work/tree/version"
 for name in zlib libzip cJSON mbedtls curl musl xz libiberty; do

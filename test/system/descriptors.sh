@@ -1,13 +1,13 @@
 #!/bin/bash
-# The table of descriptors is the program's: nothing of the agent's stands in it among the program's
-# numbers, not for a moment, whatever the agent does and whichever engine it has.
+# The descriptor table belongs to the program: it never has a descriptor of the agent among the program's numbers, at
+# any time and with any engine.
 . "$(dirname "$0")/agent.inc"
 
 numbers=$(program own_numbers -w) || exit 1
 watch=$(program watch_fds) || exit 1
 quiet=$(program no_descriptors -ldl) || exit 1
 
-# A helper that prints no credentials, so that nothing is sent; what is needed to try is opened.
+# A helper that prints no credentials. So nothing is sent, but the files for an attempt are opened.
 printf '[default]\ncredential_process = echo none\n' >"$work/config"
 export AWS_CONFIG_FILE=$work/config AWS_SHARED_CREDENTIALS_FILE=$work/none AWS_REGION=nowhere
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program sees none of the handlers that are there for its profiler, and when it resets all signals, those that
-# the profiler's own faults need stay.
+# A program does not see the profiler's signal handlers. If it resets all signals, the handlers for the profiler's own
+# faults stay.
 . "$(dirname "$0")/agent.inc"
 
 dispositions=$(program dispositions)

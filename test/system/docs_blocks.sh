@@ -1,22 +1,22 @@
 #!/bin/bash
-# Every block of code in the guides (docs/, without the decisions) is run as it is written. A comment in the line before the
-# block says how, and a block without one fails:
+# Every block of code in the guides (docs/, without the decisions) is run as it is written. A comment in the line
+# before the block states how. A block without such a comment fails:
 #
 #   <!-- run -->                by bash, in a folder that has a program ./service; must end with status 0
 #   <!-- run: STATUS -->        must end with that status
-#   <!-- run: PATTERN -->       what it prints must match, too
+#   <!-- run: PATTERN -->       its output must match, too
 #   <!-- file: NAME -->         becomes the file NAME there, for the blocks that follow
 #   <!-- check: COMMAND -->     COMMAND, with the block on its standard input, must end with status 0
 #   <!-- long: ... -->          is run by test/long/containers.sh, in a root directory of its own
 #   <!-- not run: REASON -->
 #
-# Blocks of one guide are run in their order, in one folder. (README's are run by readme.sh, which fails on
-# one that nothing runs.)
+# Blocks of one guide are run in their order, in one folder. (readme.sh runs README's blocks, and fails on a block
+# that nothing runs.)
 . "$(dirname "$0")/agent.inc"
 have python3
 source=$PWD
 
-# The tools as installed, with the library where the bare name finds it.
+# The tools as installed. The dynamic linker finds the library by its name.
 mkdir -p "$work/tools" "$work/lib"
 ln -s "$B/asprof-agent" "$B/asprof-agent-launch" "$source/launcher/asprof-agent-entrypoint" "$work/tools/"
 cp "$preload" "$work/lib/"
@@ -39,7 +39,7 @@ int main(void)
 END
 ${CC:-cc} -g -O1 -fno-builtin -pthread -o "$work/service" "$work/service.c" || exit 1
 
-# Parts of a guide: NUMBER.how and NUMBER.block, of the block that begins in that line.
+# Parts of a guide: NUMBER.how and NUMBER.block, for the block that begins in that line.
 split() {
 	awk -v out="$1" '
 		inside == 2 { before = before "\n" $0; if (/ -->$/) inside = 0; next }
@@ -99,7 +99,7 @@ for guide in $(find docs -name decisions -prune -o -name '*.md' -print | sort); 
 		(cd "$work/$name" && run_block "$guide:$((10#${line%.how}))" "$text" "${how%.how}.block") || exit 1
 		blocks=$((blocks + 1))
 	done
-	# Nothing names a variable, a page or a command that is not there.
+	# All variables, pages and commands in the guides exist.
 	known=${known:-$("$agent" options | sed -n 's/^\(ASPROF_AGENT_[A-Z0-9_]*\).*/\1/p')}
 	for variable in $(grep -o 'ASPROF_AGENT_[A-Z][A-Z0-9_]*' "$guide" | sort -u); do
 		grep -qx "$variable" <<<"$known" || [ "$variable" = ASPROF_AGENT_CPU_INTERVALL ] ||

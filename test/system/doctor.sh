@@ -1,6 +1,6 @@
 #!/bin/bash
-# `asprof-agent doctor`: each finding, on a program, a process, settings or a machine made to have it, with
-# its mend and its exit status; and nothing where nothing is wrong.
+# `asprof-agent doctor`: each finding, on a program, a process, settings or a machine that has it, with its remedy and
+# its exit status; and no finding where nothing is wrong.
 . "$(dirname "$0")/agent.inc"
 
 TMPDIR=$work AWS_EC2_METADATA_DISABLED=true HOME=$work
@@ -22,7 +22,7 @@ compile() {
 	${CC:-cc} -o "$made" "$work/empty.c" "${@:2}" 2>"$work/cc" || fail "cannot build $1: $(cat "$work/cc")"
 }
 
-# finds WHAT STATUS PATTERN ARGUMENT...: a finding matches, its mend follows, and the status is that.
+# finds WHAT STATUS PATTERN ARGUMENT...: a finding matches PATTERN and has a remedy, and the exit status is STATUS.
 finds() {
 	local what=$1 wanted=$2 pattern=$3 status
 
@@ -40,7 +40,7 @@ finds() {
 	[ ! -s "$work/err" ] || fail "$what: said $(cat "$work/err")"
 }
 
-# silent WHAT ARGUMENT...: no finding, 0.
+# silent WHAT ARGUMENT...: no finding, status 0.
 silent() {
 	"$agent" doctor "${@:2}" >"$work/all" 2>&1 || fail "$1: status $?: $(cat "$work/all")"
 	# (The tests themselves may run in a container.)
@@ -67,7 +67,7 @@ finds "no linker" 1 "libc: .*/nowhere/ld-linux" -- "$made"
 compile android -Wl,--dynamic-linker="$work/linker64"
 finds "another C library" 1 "libc: .*Android" -- "$made"
 if command -v musl-gcc >/dev/null; then
-	# (Its linker knows no variable that has it list what it would load.)
+	# (musl's linker has no variable for listing the libraries that it would load.)
 	echo 'int creat(const char *, int); int main(void) { return creat(RAN, 0600) < 0; }' >"$work/ran.c"
 	musl-gcc -g -DRAN="\"$work/ran\"" -o "$work/bin/musl" "$work/ran.c" || exit 1
 	silent musl -- "$work/bin/musl"
@@ -77,7 +77,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	finds set-user-ID 1 "set-user-ID: " -- "$work/bin/set_id"
 	install -g 65534 -m 2755 "$good" "$work/bin/set_group"
 	finds set-group-ID 1 "set-user-ID: .*set-group-ID" -- "$work/bin/set_group"
-	# Of what only root may read, and of a file's capabilities, another user is told.
+	# Files that only root may read, and file capabilities, are reported for another user.
 	install -m 0711 "$good" "$work/bin/unreadable"
 	install -m 0755 "$good" "$work/bin/capable"
 	mkdir -m 1777 "$work/everybody"
@@ -118,7 +118,7 @@ assert found["profiles"] and [f["severity"] for f in found["findings"] if f["id"
 	fail "doctor --json: $("$agent" doctor --json -- "$made")"
 finds "no symbols" 0 "symbols: .*/usr/lib/debug/.build-id/${id%"${id#??}"}/${id#??}.debug" -- "$made"
 objcopy --only-keep-debug "$work/bin/whole" "$made.debug" && objcopy --add-gnu-debuglink="$made.debug" "$made"
-silent "symbols beside it" -- "$made"
+silent "symbols in its directory" -- "$made"
 : >"$work/section"
 objcopy --add-section .go.buildinfo="$work/section" "$good" "$work/bin/go" || exit 1
 finds Go 0 "go: " -- "$work/bin/go"
@@ -133,7 +133,7 @@ silent "malloc of the C library" -- "$good"
 unset ASPROF_AGENT_NATIVE_MEM
 silent "a malloc of its own, and nobody asks" -- "$own"
 
-# --- the engine's library and ours
+# --- the engine's library and the preload
 
 cp "$good" "$work/bin/java"
 finds "Java, no library" 0 "java: .*not found" -- "$work/bin/java"
@@ -180,7 +180,7 @@ sed 's/char c;/char c; prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);/' "$
 ${CC:-cc} -o "$work/bin/strict" "$work/strict.c" || exit 1
 mkfifo "$work/never"
 exec 7<>"$work/never"
-# process NAME=value... PROGRAM: leaves its id in $pid, once it waits.
+# process NAME=value... PROGRAM: leaves its pid in $pid, after it began to wait.
 process() {
 	env "$@" <&7 2>"$work/process.err" &
 	pid=$!
@@ -261,7 +261,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	ASPROF_AGENT_LOCAL_DIR=$work/roots setpriv --reuid=65534 --regid=65534 --clear-groups "$agent" doctor >"$work/out"
 	[ $? = 1 ] && grep -q "^stop  directory: .*LOCAL_DIR=$work/roots: Permission denied (as user 65534)" "$work/out" ||
 		fail "unwritable: $(cat "$work/out")"
-	# Of another user's process it is that user who is asked for.
+	# For another user's process, that user's access is checked.
 	chmod 0755 "$work/bin"
 	process LD_PRELOAD="$preload" ASPROF_AGENT_LOCAL_DIR="$work/roots" setpriv --reuid=65534 --regid=65534 --clear-groups "$work/bin/waits"
 	finds "unwritable for a process" 1 "directory: .*as user 65534" $pid

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Each id of a finding that is in the source of `asprof-agent doctor` has a heading in the chapter "Findings" of
+# Each id of a finding in the source of `asprof-agent doctor` has a heading in the chapter "Findings" of
 # troubleshooting.md, and each heading there is such an id.
 . "$(dirname "$0")/agent.inc"
 
 sources=$(cat decoder/commands/cmd_doctor.c decoder/commands/doctor_*.c | tr -s '\n\t ' ' ')
-# ids PATTERN: the quoted words in what matches PATTERN: at least one, as otherwise the pattern is stale.
+# ids PATTERN: the quoted words in lines that match PATTERN. There must be one; otherwise the pattern is stale.
 ids() {
 	found=$(grep -oE -- "$1" <<<"$sources" | grep -oE '"[A-Za-z-]+"' | tr -d '"')
 	[ -n "$found" ] || fail "nothing matches $1"
@@ -12,7 +12,7 @@ ids() {
 }
 {
 	ids '\{ "[A-Za-z-]+", doctor_[a-z_]+, N' &&                    # the table of checks
-		ids 'SEVERITY_(STOP|NOTE), "[A-Za-z-]+"' &&               # findings with a name of their own
+		ids 'SEVERITY_(STOP|NOTE), "[A-Za-z-]+"' &&               # findings with their own names
 		ids '\[PRELOADABLE_[A-Z]+\] = "[A-Za-z-]+"' && # obstacles of a program
 		ids 'check = "[A-Za-z-]+"' &&                             # checks that are not in the table
 		ids '\."?, "[a-z]+" \}'                                   # refusals of a store

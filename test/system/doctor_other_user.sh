@@ -1,7 +1,7 @@
 #!/bin/bash
-# `asprof-agent doctor PID`: what is in the environment of a process is evaluated with the rights of its user and no
-# others. No program that it names is run, no file that only the caller may read is sent, and of a process whose
-# environment is another user's than itself nothing is evaluated.
+# `asprof-agent doctor PID` evaluates a process's environment only with the rights of that process's user. It does not
+# run a program that the environment names, and does not send a file that only the caller can read. It evaluates
+# nothing if the environment may be another user's.
 . "$(dirname "$0")/agent.inc"
 have python3 setpriv
 [ "$(id -u)" = 0 ] || skip "only root can look into the processes of others"
@@ -34,7 +34,7 @@ ${CC:-cc} -D_GNU_SOURCE -o "$waits" "$work/waits.c" || exit 1
 install -m 4755 "$waits" "$work/bin/gains"
 chmod 755 "$waits"
 
-# A server that takes any request, and notes what it is sent and by what sort of process.
+# A server that accepts any request, and records its contents and the sending process.
 cat >"$work/server.py" <<'END'
 import http.server, os, sys
 def peer(port):
@@ -79,7 +79,7 @@ read -r port <"$work/port"
 
 mkfifo "$work/never"
 exec 7<>"$work/never"
-# launch NAME=value... COMMAND...: leaves its number in $pid.
+# launch NAME=value... COMMAND...: leaves its pid in $pid.
 launch() {
 	env AWS_EC2_METADATA_DISABLED=true AWS_REGION=us-east-1 ASPROF_AGENT_S3_BUCKET=bucket \
 		ASPROF_AGENT_S3_ENDPOINT="http://127.0.0.1:$port" AWS_ENDPOINT_URL="http://127.0.0.1:$port" \
@@ -88,7 +88,7 @@ launch() {
 	started="$started $pid"
 }
 
-# process: as launch, and waits until the command reads its standard input. The name of the process is not enough: a
+# process: like launch, but waits until the command reads its standard input. The name of the process is not enough: a
 # command of a version manager such as pyenv has the program's name before it becomes the program.
 process() {
 	launch "$@"
@@ -99,7 +99,7 @@ process() {
 	fail "$*: it does not start: $(cat "$work/process.err")"
 }
 
-# examined: what doctor says of process $pid is in $work/out, and what the server was sent in $work/sent.
+# examined: doctor's output for process $pid is in $work/out, and the server's requests are in $work/sent.
 examined() {
 	: >"$work/sent"
 	timeout 100 env CALLERS_SECRET=1 "$agent" doctor "$pid" >"$work/out" 2>&1 8<"$work/callers_file"
@@ -121,7 +121,7 @@ for who in other root; do
 	[ ! -e "$work/theirs/marker" ] || fail "$who: the process's program was run: $(ls -l "$work/theirs")"
 	grep -q '^note  credentials: .*credential_process' "$work/out" || fail "$who: $(cat "$work/out")"
 done
-# The caller's own is run, as the agent would.
+# The caller's own program is run, as the agent would.
 (
 	export AWS_CONFIG_FILE=$work/config ASPROF_AGENT_S3_BUCKET=bucket AWS_REGION=us-east-1 \
 		ASPROF_AGENT_S3_ENDPOINT="http://127.0.0.1:$port"
@@ -143,30 +143,31 @@ token "$work/closed" "${other[@]}" "$waits"
 grep -q 'closed: Permission denied' "$work/out" || fail "$(cat "$work/out")"
 token "$work/open" "${other[@]}" "$waits"
 grep -q a-token-that-all-may-read "$work/sent" || fail "the user's own file is not used: $(cat "$work/out" "$work/sent")"
-# Who sends it has become the user, has none of the caller's secrets and descriptors, and cannot become another.
+# The sending process has become the user. It has none of the caller's secrets and descriptors, and cannot become
+# another user.
 for line in 'Uid: 65534 65534 65534 65534' 'Gid: 65534 65534 65534 65534' 'Groups: 65532 65533' \
 	'CapEff: 0000000000000000' 'CapPrm: 0000000000000000' 'NoNewPrivs: 1' 'session 1' 'environ 0' 'callers file 0'; do
 	grep -qx "$line" "$work/sent" || fail "not '$line': $(cat "$work/sent")"
 done
-# One that has dropped root itself, so that its user may not look at it.
+# A process that has dropped root itself, so its user may not read its memory.
 drops='import os, sys
 os.setgroups([65533]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
 sys.stdin.read(1)'
 token "$work/open" python3 -c "$drops"
 grep -qx 'Uid: 65534 65534 65534 65534' "$work/sent" && grep -qx 'Groups: 65533' "$work/sent" ||
 	fail "one that has dropped root: $(cat "$work/out" "$work/sent")"
-# The directory is tried with the user's rights.
+# The directory is checked with the user's rights.
 process ASPROF_AGENT_LOCAL_DIR="$work/roots" "${other[@]}" "$waits"
 examined
 grep -q "^stop  directory: .*$work/roots: Permission denied (as user 65534)" "$work/out" || fail "$(cat "$work/out")"
-# A program's file that the user may not read is not read for it.
+# A program's file that the user may not read is not read.
 install -m 711 "$waits" "$work/theirs/waits"
 process "${other[@]}" "$work/theirs/waits"
 examined
 grep -q '^stop  program: .*cannot be read' "$work/out" || fail "$(cat "$work/out")"
 
-# ---- whose environment is not its user's ----
-# refused WHAT: nothing was sent, and the reason is said.
+# ---- the environment is not the user's own ----
+# refused WHAT: nothing was sent, and a message gives the reason.
 refused() {
 	! grep -q . "$work/sent" && [ $status = 1 ] && grep -q "$2" "$work/out" ||
 		fail "$1: $(cat "$work/out" "$work/sent")"
@@ -182,7 +183,7 @@ token "$work/closed" python3 -c 'import os, sys
 os.setresgid(0, 65534, 0); sys.stdin.read(1)'
 refused "several groups" 'several users'
 
-# ---- who is where the caller is not ----
+# ---- processes in another namespace ----
 if unshare -m true 2>/dev/null; then
 	token "$work/open" unshare -m "$waits"
 	! grep -q . "$work/sent" && grep -q '^note  bucket: not checked' "$work/out" ||
@@ -201,7 +202,7 @@ if unshare -m true 2>/dev/null; then
 		! grep -q '^stop  program' "$work/out" || fail "in a root directory of its own: $(cat "$work/out")"
 fi
 
-# A file system whose server, which may belong to the process's user, does not answer root.
+# A file system whose server does not answer root. The server may belong to the process's user.
 cat >"$work/silent.py" <<'END'
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None)
@@ -246,7 +247,7 @@ if [ -c /dev/fuse ] && unshare -m true 2>/dev/null; then
 	[ $status -lt 124 ] && grep -q '^note  bucket: not checked' "$work/out" || fail "a silent file system: status $status: $(cat "$work/out")"
 fi
 
-# ---- who may not ----
+# ---- callers without permission ----
 process "$waits"
 setpriv --reuid=65534 --regid=65534 --clear-groups "$agent" doctor "$pid" >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'Permission denied' "$work/out" || fail "another user: $(cat "$work/out")"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `asprof-agent doctor` asks the Pyroscope and the OTLP server as the reporters would, with their headers; and of a
-# running process it says what that process's profiler says: a delivery that failed, a profiler that is stopped.
+# `asprof-agent doctor` sends the requests of the reporters to the Pyroscope and the OTLP server, with their headers.
+# For a running process it reports the state of its profiler: a failed delivery, or a stopped profiler.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have python3
@@ -59,7 +59,7 @@ running="$running $!"
 read -r port <"$work/port"
 url=http://127.0.0.1:$port
 
-# finds STATUS PATTERN ARGUMENT...: a line of the doctor's matches, and its exit status is that; "": no finding.
+# finds STATUS PATTERN ARGUMENT...: a line of doctor matches, and the exit status is STATUS; "": no finding.
 finds() {
 	"$agent" doctor "${@:3}" >"$work/out" 2>&1
 	status=$?
@@ -75,7 +75,7 @@ for server in 'pyroscope PYROSCOPE_URL PYROSCOPE_HEADERS' 'otlp OTLP_ENDPOINT OT
 	(
 		export "ASPROF_AGENT_$address=$url/good"
 		finds 0 ''
-		export "ASPROF_AGENT_$address=$url/strict/" # it was reached, and there was no profile in the message
+		export "ASPROF_AGENT_$address=$url/strict/" # the server was reached, and the message had no profile
 		finds 0 ''
 		export "ASPROF_AGENT_$address=$url/refuses"
 		finds 1 "stop  $name: $url/refuses answers 401"
@@ -140,7 +140,7 @@ assert [(s["destination"].split()[0], s["delivered"], bool(s["problem"])) for s 
 "$agent" doctor --send $$ >"$work/out" 2>&1
 [ $? = 2 ] && [ "$(wc -l <"$work/out")" = 2 ] || fail "--send with a PID: $(cat "$work/out")"
 
-# ---- what the process says ----
+# ---- the state of the process ----
 program=$(program live)
 held one LOCAL_DIR="$work/reports" EXIT_TIMEOUT=1s PYROSCOPE_URL="$url/refuses" REPORTING_INTERVAL=1s CPU_INTERVAL=5ms "$program"
 one=$pid

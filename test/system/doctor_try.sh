@@ -1,5 +1,5 @@
 #!/bin/bash
-# `asprof-agent doctor --try` runs the program for two seconds and reports what its profile has: samples, names, whole
+# `asprof-agent doctor --try` runs the program for two seconds and checks its profile: samples, names, complete
 # stacks. It leaves no process and no file.
 . "$(dirname "$0")/agent.inc"
 have python3 setsid
@@ -22,7 +22,7 @@ sleep 600 &
 wait
 END
 
-# try NAME ARGUMENT...: in the background, as each takes a few seconds.
+# try NAME ARGUMENT...: in the background, because each takes a few seconds.
 tried=
 try() {
 	"$agent" doctor --try "${@:2}" >"$work/$1.out" 2>"$work/$1.err" &
@@ -60,7 +60,7 @@ for pid in $(cat "$work/stays.pids" "$work/interrupted.pids"); do
 done
 [ -z "$(ls -A "$work/tmp")$(ls -A "$work/reports")" ] || fail "files were left: $(ls -AR "$work/tmp" "$work/reports")"
 
-# ---- what cannot be tried ----
+# ---- programs that cannot be tried ----
 "$agent" doctor --try -- true >"$work/out" 2>&1 || fail "true: $(cat "$work/out")"
 grep -q '^note  samples: .*ended with status 0' "$work/out" || fail "true: $(cat "$work/out")"
 install -m 644 "$work/spins" "$work/data"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program gives up root, by whichever door, and no thread of ours keeps what it has given up; the
-# profiling goes on.
+# A program drops root by each of the functions for that. Then no thread of the agent keeps the rights, and profiling
+# continues.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(id -u)" -eq 0 ] || skip "this needs root"
@@ -20,8 +20,8 @@ for how in library call threads kernel capabilities; do
 				fail "$engine, $how: status $status, $out, $(cat "$work/err")"
 			[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$engine, $how: no report"
 			rm -rf "$work/reports"
-			# What comes by a function is followed before that returns; but a busy machine may let our
-			# threads wait for longer than the program is kept.
+			# The agent follows a function's call before it returns. But on a busy machine its threads may
+			# wait longer than the program is held.
 			case $how:$out in
 			kernel:* | capabilities:* | *once) break ;;
 			esac

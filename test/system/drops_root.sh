@@ -1,6 +1,6 @@
 #!/bin/bash
-# A daemon that begins as root and becomes another user: its reports go on, to a directory that user
-# can write to, and where they go is said once; one that was made for that user is used as it is.
+# A daemon starts as root and becomes another user. Its reports continue, in a directory that this user can write to,
+# and one line names that directory. A directory that was made for that user is used.
 . "$(dirname "$0")/agent.inc"
 . test/system/on_command.inc
 [ "$(id -u)" -eq 0 ] || skip "this needs root"
@@ -11,7 +11,7 @@ mkdir -m 1777 "$work/tmp"
 : >"$work/log"
 chmod 666 "$work/log"
 
-# in DIR COUNT: so many reports lie there.
+# in DIR COUNT: DIR has COUNT reports.
 in_dir() {
 	local count
 
@@ -23,7 +23,7 @@ again() {
 	: >"$work/log"
 }
 
-# LOCAL_DIR is root's.
+# LOCAL_DIR belongs to root.
 begin TMPDIR="$work/tmp" ASPROF_AGENT_LOCAL_DIR="$work/dir"
 tell flush
 tell "drop $user"
@@ -33,7 +33,7 @@ done
 in_dir "$work/dir" 1
 in_dir "$work/tmp/asprof-agent-$user" 2
 logged "user $user cannot write in $work/dir: Permission denied; profiles go to $work/tmp/asprof-agent-$user"
-# Somebody reads that, and mends it.
+# The administrator reads the line, and corrects the owner.
 chown $user "$work/dir"
 tell flush
 in_dir "$work/dir" 2
@@ -44,7 +44,7 @@ in_dir "$work/tmp/asprof-agent-$user" 2
 	fail "it is $(stat -c %U:%a "$work/tmp/asprof-agent-$user")"
 echo "LOCAL_DIR of root's: all 5 reports are there"
 
-# No directory is named: root has one of its own.
+# No directory is set: root has a default directory.
 if [ ! -d /var/lib/asprof-agent ]; then
 	again
 	begin TMPDIR="$work/tmp"
@@ -57,7 +57,7 @@ if [ ! -d /var/lib/asprof-agent ]; then
 	echo "no LOCAL_DIR: all 3 reports are there"
 fi
 
-# One that the user may write to.
+# A directory that the user can write to.
 again
 mkdir -m 1777 "$work/dir"
 begin TMPDIR="$work/tmp" ASPROF_AGENT_LOCAL_DIR="$work/dir"
@@ -69,7 +69,7 @@ in_dir "$work/dir" 3
 [ ! -s "$work/log" ] || fail "it says $(cat "$work/log")"
 echo "LOCAL_DIR of everybody's: all 3 reports are there"
 
-# A spool of root's, the store being away: what comes after waits where the user can keep it.
+# A spool of root, and an unavailable store: later reports wait in a directory of the user.
 again
 begin TMPDIR="$work/tmp" ASPROF_AGENT_S3_BUCKET=b ASPROF_AGENT_S3_ENDPOINT=http://127.0.0.1:1 \
 	AWS_ACCESS_KEY_ID=k AWS_SECRET_ACCESS_KEY=s AWS_EC2_METADATA_DISABLED=true \

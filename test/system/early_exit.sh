@@ -1,7 +1,7 @@
 #!/bin/bash
-# Programs that end while the agent is starting an engine: with the status that they have without
-# it, and nothing said. One whose main thread is gone early: it is profiled all the same. And one that
-# has exit handlers: those that are older than async-profiler run when it has stopped.
+# Programs that end while the agent starts an engine have the same status as without it, and no message. A program
+# whose main thread ends early is profiled. If a program has exit handlers that are older than async-profiler, they
+# run after async-profiler has stopped.
 . "$(dirname "$0")/agent.inc"
 
 program=$(program early_exit)
@@ -24,7 +24,7 @@ for engine in $(engines); do
 	[ $status = 3 ] || fail "$engine, pthread_exit: status $status"
 	[ ! -s "$work/out" ] || fail "$engine, pthread_exit: $(cat "$work/out")"
 	[ -n "$(ls "$work/reports")" ] || fail "$engine, pthread_exit: no report"
-	[ "$engine" != builtin ] || continue # its thread has nothing of what they destroy
+	[ "$engine" != builtin ] || continue # its thread uses nothing that they destroy
 	profiled "$work/reports" "$engine" START_DELAY=50ms timeout 20 "$exit_order"
 	status=$?
 	[ $status = 3 ] || fail "$engine, exit_order: status $status"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# An emulator of another processor is left alone: the program that it runs may have an agent of its own.
+# An emulator of another processor is not profiled: the emulated program may have its own agent.
 . "$(dirname "$0")/agent.inc"
 
-# look NAME [VARIABLE=value...]: a program of that name, with its line and its reports.
+# look NAME [VARIABLE=value...]: run a program of that name, and check its message and its reports.
 look() {
 	local name=$1
 	shift
@@ -28,14 +28,14 @@ for name in qemu-img qemu-system-aarch64 qemu-aarch64-other qemu-; do
 	look $name
 	profiled_quietly
 done
-# Under the name of the program, as the kernel starts it for a file of another processor.
+# Under the program's name, as the kernel starts an emulator for a file of another processor.
 look qemu-arm
 (
 	export ASPROF_AGENT_LOCAL_DIR=$work/out LD_PRELOAD=$preload
 	exec -a service "$work/qemu-arm" 0.1
 ) 2>"$work/said"
 grep -q 'is run by an emulator' "$work/said" || fail "by another name: $(cat "$work/said")"
-# Of that file the kernel tells another name, too; and a link's file is the emulator all the same.
+# The kernel reports another name for that file, too. A link to it is also the emulator.
 cp "$(command -v cat)" "$work/qemu-ppc" || exit 1
 echo "#!$work/qemu-ppc" >"$work/started" && chmod +x "$work/started"
 ln -s qemu-ppc "$work/linked"

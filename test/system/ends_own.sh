@@ -1,10 +1,10 @@
 #!/bin/bash
-# A test ends processes that it has started and no others, whatever has their numbers by then: not another's process, and
-# none that has a thread of that number.
+# The tests' function ends only processes that the test has started, even if their pids are reused: not another
+# process, and no process with a thread of that number.
 . "$(dirname "$0")/agent.inc"
 sleepers=$(program sleepers)
 
-# A process with threads that is no child of this test; and one that is.
+# A process with threads that is no child of this test, and one that is a child.
 (exec setsid -f "$sleepers" 20 600000 >"$work/strange")
 for _ in $(seq 500); do
 	strange=$(for each in /proc/[0-9]*; do

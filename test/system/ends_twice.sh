@@ -1,6 +1,6 @@
 #!/bin/bash
-# A process that is about to end, and waits for its last report, is made to end once more: by a signal, or by its own
-# handler of one. It ends by that, with the report done, unless that takes longer than it may.
+# A process waits for its last report before it ends. Meanwhile it is ended again: by a signal, or by its own handler
+# of a signal. It ends by that signal with a complete report, unless the report takes longer than the limit.
 . "$(dirname "$0")/agent.inc"
 
 twice=$(program ends_twice)
@@ -10,7 +10,7 @@ ulimit -c 0
 
 export STOPPED=$work/stopped
 
-# ends STATUS DONE WORD...: twice WORD... under the preload.
+# ends STATUS DONE WORD...: run WORD... under the preload, ended twice.
 ends() {
 	local wanted=$1 done=$2 status
 	shift 2

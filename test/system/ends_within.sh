@@ -1,6 +1,6 @@
 #!/bin/bash
-# A signal that ends a program in the midst of fork(3) or malloc(3), which hold locks that async-profiler would wait for
-# with the last report: it ends by that signal, and there is a last report.
+# A signal ends a program inside fork(3) or malloc(3), which hold locks that async-profiler needs for the last report.
+# The program ends by that signal, and there is a last report.
 . "$(dirname "$0")/agent.inc"
 
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB is not set"

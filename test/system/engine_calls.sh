@@ -1,17 +1,17 @@
 #!/bin/bash
-# An engine's library that takes low descriptors, signals and standard output, as async-profiler
-# does, is kept from it, whether its imports are write-protected or not.
+# An engine's library cannot take low descriptors, signals or standard output, as async-profiler does, whether its
+# imports are write-protected or not.
 . "$(dirname "$0")/agent.inc"
 
-# What the program looks at once the engine has started: descriptors of its own, all of them, their
-# limit. A segment violation that is sent kills it.
+# The program checks after the engine's start: descriptors of its own, all descriptors, their limit. A sent
+# segmentation violation kills it.
 look='until grep -q "profiling bash" "$0"; do :; done
 	exec {first}</dev/null {second}</dev/null
 	echo "$first $second limit $(ulimit -S -n)"
 	low=(); for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ $fd -ge 400 ] || low+=($fd); done
 	echo "${low[@]}"; kill -SEGV $$; echo alive'
 
-# seen COMMAND...: what it prints, and its status.
+# seen COMMAND...: its output, and its status.
 seen() {
 	{
 		"$@" >"$work/said" 2>/dev/null
@@ -34,7 +34,7 @@ for binding in lazy now; do
 done
 echo "$plain"
 
-# What the engine puts into other libraries' imports is not for itself.
+# The changes that the engine makes to other libraries' imports do not apply to itself.
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/hooking.so" \
 	test/programs/hooking_engine.c || exit 1
 profiled "$work/out" async-profiler LIB="$work/hooking.so" LOG=info PROCESS=bash \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# async-profiler has a thread where it was chosen, or is there; it ends with the agent, also with one that was
-# called off, and with one whose engine does not answer.
+# async-profiler has a thread if it was selected or is installed. The thread ends with the agent, also if the start
+# was cancelled, or if the engine does not answer.
 . "$(dirname "$0")/agent.inc"
 
 cat >"$work/ends.c" <<'C'
@@ -14,7 +14,7 @@ cat >"$work/ends.c" <<'C'
 
 #include "preload/asprof_agent.h"
 
-/* Threads of that name that this process has. */
+/* Number of threads of that name in this process. */
 static int threads(const char *name)
 {
 	char command[128];
@@ -35,7 +35,7 @@ static int wait_for(int (*what)(void), int wanted)
 {
 	int got = what();
 
-	/* (A thread has the name of the one that made it until it has its own.) */
+	/* (A new thread has its creator's name until it sets its own.) */
 	for (int i = 0; i < 20000 && got != wanted; i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		got = what();
@@ -62,7 +62,7 @@ static int has_begun(void)
 	return !access(path, F_OK);
 }
 
-/* Stop it at once, and let the engine go on when nobody asks any more. */
+/* Stop it at once, and let the engine continue after the last request. */
 static int stop_hanging(const char *name)
 {
 	char path[512];
@@ -119,8 +119,8 @@ ends auto "$work/nowhere.so" 0 running 0
 ends auto libnowhere.so 1h delayed 0
 ends builtin "$work/engine.so" 0 running 0
 
-# One that does not answer is left alone, and the program goes on; what it began it is told to stop when
-# it comes to that. It waits in the command HANGS until there is the folder NAME.go.
+# If the engine does not answer, the agent leaves it alone, and the program continues. When the engine finishes its
+# command, it is stopped. It waits in the command HANGS until the folder NAME.go exists.
 cat >"$work/hangs.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,7 +163,7 @@ const char *asprof_error_str(const char *error)
 C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/hangs.so" "$work/hangs.c" || exit 1
 
-# hangs COMMAND WORDS: the agent gives it up, with WORDS, and the thread ends when it can. (Without a start delay the
+# hangs COMMAND WORDS: the agent gives up with WORDS, and the thread ends when it can. (Without a start delay the
 # constructor waits until the engine runs.)
 hangs() {
 	rm -rf "$work"/name.*

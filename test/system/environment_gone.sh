@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program may take its environment away: no thread of the agent's looks there once it runs.
+# A program may remove its environment: no thread of the agent reads it after its start.
 . "$(dirname "$0")/agent.inc"
 
 cat >"$work/leaves.c" <<'C'
@@ -10,7 +10,7 @@ cat >"$work/leaves.c" <<'C'
 
 extern char **environ;
 
-/* NAME.begun tells that the engine has asked for a variable, and NAME.forked ends its start. */
+/* NAME.begun exists when the engine has read a variable; NAME.forked ends its start. */
 int main(int argc, char **argv)
 {
 	char begun[512], forked[512];
@@ -38,7 +38,7 @@ WAITING_ENGINE=$work/name profiled "$work/out" async-profiler LIB="$work/engine.
 	fail "an engine: status $?, $(cat "$work/said")"
 grep -q 'profiling leaves with async-profiler' "$work/said" || fail "$(cat "$work/said")"
 
-# async-profiler's library asks in its constructors too. (The program ends once it has been started.)
+# async-profiler's library reads it in its constructors too. (The program ends after the engine's start.)
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 	profiled "$work/out" async-profiler START_DELAY=100ms LOG=info \
 		"$work/leaves" "$work/library" 2>"$work/said" &
@@ -51,7 +51,7 @@ if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 	[ -d "$work/library.forked" ] || fail "async-profiler: $(cat "$work/said")"
 fi
 
-# And uploads, which go nowhere.
+# Uploads too, to an address without a server.
 mkdir "$work/begun.begun"
 profiled "$work/out" builtin START_DELAY=100ms S3_BUCKET=none METADATA=none \
 	S3_ENDPOINT=http://127.0.0.1:1 EXIT_TIMEOUT=500ms \

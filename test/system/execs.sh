@@ -1,6 +1,5 @@
 #!/bin/bash
-# A program that becomes another one is not harmed by samples under way, and its profile up to
-# then is delivered.
+# An exec is not disturbed by samples that are due, and the profile up to the exec is delivered.
 . "$(dirname "$0")/agent.inc"
 
 execs=$(program execs) || exit 1
@@ -11,10 +10,10 @@ for engine in $(engines); do
 	[ $status = 7 ] && [ "$(cat "$work/said")" = ok ] ||
 		fail "$engine: status $status, $(cat "$work/said" "$work/err")"
 	[ ! -s "$work/err" ] || fail "$engine: $(cat "$work/err")"
-	# One process, and a report for each program that it was, or two where an exec failed late.
+	# One process, and a report for each program that it ran, or two if an exec failed late.
 	count=$(ls "$work/$engine" | wc -l)
 	[ "$count" -ge 12 ] || fail "$engine: $count reports of 16 programs"
-	# async-profiler takes longer to start than these programs live.
+	# async-profiler's start takes longer than these programs live.
 	[ "$engine" != builtin ] || "$agent" collapsed --cpu "$work/$engine" | grep -q ';main ' ||
 		fail "$engine: no samples"
 done

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each way out is told once, with the status unchanged, and children pass without a word.
+# Each kind of exit makes one last report and keeps the status. Children that end make none.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_hooks

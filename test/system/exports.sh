@@ -1,6 +1,5 @@
 #!/bin/bash
-# scripts/check-so: passes the preload and a library as it should be, and fails, with the right
-# words, on one for each thing that may be wrong.
+# scripts/check-so accepts the preload and a correct library. For each kind of fault it fails with the right message.
 set -u
 build=${B:-build}
 dir=$(mktemp -d) || exit 1
@@ -23,7 +22,7 @@ cat >"$dir/exports.map" <<'END'
 };
 END
 
-# library NAME CODE [FLAGS…]: CODE as a library, to be judged by the map above.
+# library NAME CODE [FLAGS…]: build CODE as a library, to be checked against the map above.
 library() {
 	local name=$1
 
@@ -37,7 +36,7 @@ library() {
 	}
 }
 
-# refused NAME WORDS: and with no other complaint than that one.
+# refused NAME WORDS: with that complaint and no other.
 refused() {
 	local said
 
@@ -103,7 +102,7 @@ if echo '#include <stdlib.h>
 	grep -q 'imports arc4random of glibc 2.36, newer than 2.17$' <<<"$said" || fail "$said"
 fi
 
-# Text relocations: only some processors' linkers let themselves be talked into them.
+# Text relocations: only the linkers of some processors can make them.
 if echo 'int x; __attribute__((visibility("default"))) int *api_f(void) { return &x; }' |
 	${CC:-cc} -shared -fno-pic -mcmodel=large -Wl,-z,notext -x c -o "$dir/textrel.so" - \
 		2>/dev/null && readelf -dW "$dir/textrel.so" | grep -q TEXTREL; then

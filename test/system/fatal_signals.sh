@@ -1,11 +1,11 @@
 #!/bin/bash
-# Death by a signal flushes first and has the same status; children die at once.
+# A fatal signal first flushes the last report, and the status is the same. Children end at once.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
 dies=$(program dies)
 
-# Its standard output and its status; bash's own words on a killed job are not wanted.
+# Its standard output and its status, without bash's messages on a killed job.
 run() {
 	{ env "$@"; } >"$work/out" 2>"$work/err"
 	echo "status $?" >>"$work/out"

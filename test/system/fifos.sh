@@ -1,5 +1,5 @@
 #!/bin/bash
-# A FIFO or a device where the agent looks for a file holds neither the start nor the exit up.
+# A FIFO or a device at the path of a file that the agent opens delays neither the start nor the exit.
 . "$(dirname "$0")/agent.inc"
 
 mkfifo "$work/fifo" && mkdir "$work/out" "$work/spool" || exit 1
@@ -9,8 +9,8 @@ for dir in out spool; do
 		"$work/$dir/1-1.json" "$work/$dir/.1-1.jfr" || exit 1
 done
 
-# started WHAT [VARIABLE=value...]: a program that lives until it is profiled, by the word of the file
-# SAID, where all that is said goes.
+# started WHAT [VARIABLE=value...]: run a program until it is profiled. It waits for a word in the file SAID, which
+# has all messages.
 said=$work/said
 started() {
 	local what=$1
@@ -20,7 +20,7 @@ started() {
 		>"$said" 2>&1 || fail "$what: status $?, $(cat "$said")"
 }
 
-# read_by NAME FILE: started with it as what a service may be told to read, and is not.
+# read_by NAME FILE: start it with FILE as a file of settings. The agent does not read the FIFO.
 read_by() {
 	metadata=none
 	[ "$1" != METADATA ] || metadata=file:$2
@@ -49,7 +49,7 @@ started "a log that nobody reads" LOG_FILE="$work/fifo"
 grep -q 'cannot open ASPROF_AGENT_LOG_FILE=.*fifo: .*; stderr is used instead' "$said" ||
 	fail "a log that nobody reads: $(cat "$said")"
 
-# One that is read gets its lines, and the program goes on.
+# A FIFO with a reader gets the agent's lines, and the program continues.
 exec {reader}<>"$work/fifo"
 profiled "$work/out" builtin LOG=info LOG_FILE="$work/fifo" PROCESS=sleep sleep 30 2>"$said" &
 read -r -t 20 line <&$reader || fail "a log that is read: nothing"

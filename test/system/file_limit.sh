@@ -1,6 +1,6 @@
 #!/bin/bash
-# A recording that meets the program's limit for its files (RLIMIT_FSIZE) loses what is too large, says why once, and
-# goes on; the program gets no SIGXFSZ.
+# A recording reaches the program's limit for file sizes (RLIMIT_FSIZE). It loses what is above the limit, logs the
+# reason once, and continues. The program gets no SIGXFSZ.
 . "$(dirname "$0")/agent.inc"
 
 file_limit=$(program file_limit)
@@ -15,7 +15,7 @@ for engine in $(engines); do
 		fail "$engine: does not say why: $(cat "$work/err")"
 	"$agent" summary "$work/reports" >"$work/out" 2>"$work/damage" && [ ! -s "$work/damage" ] ||
 		fail "$engine: a damaged recording: $(cat "$work/damage")"
-	# 0.75 s of CPU time at 1 ms come after the limit.
+	# 0.75 s of CPU time with samples every 1 ms come after the limit.
 	found=$("$agent" collapsed --cpu "$work/reports" | samples main)
 	[ "$found" -gt 100 ] || fail "$engine: $found samples: $(cat "$work/err")"
 done

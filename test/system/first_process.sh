@@ -1,17 +1,18 @@
 #!/bin/bash
-# The first process of a pid namespace, as a container has one: SIGTERM, which the kernel keeps from it where it
-# has no handler, has the last report written at that moment, and is nothing that it sees. Some time later it is
-# killed, as by `docker stop`; what came in between is in the spool. With a handler its end is told as that of any
-# other, and at SIGTERM too, as it may take longer than it is waited for; so may one that reads the signal.
+# The first process of a pid namespace, as in a container. The kernel discards its SIGTERM if it has no handler. The
+# agent writes the last report at that moment, and the program does not see the signal. Some time later it is killed,
+# as by `docker stop`; the spool has the samples from between. With a handler, its end is reported as usual, and also
+# at SIGTERM, because the handler may take longer than the grace period. The same holds for a program that reads the
+# signal.
 #
-#   STOP_SECONDS=10  so long after SIGTERM, at least (0)
+#   STOP_SECONDS=10  at least so long after SIGTERM (0)
 . "$(dirname "$0")/agent.inc"
 first_process=$(program first_process)
 enter=(unshare --pid --fork --mount-proc --kill-child)
 "${enter[@]}" true 2>/dev/null || enter=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
 "${enter[@]}" true 2>/dev/null || skip "no pid namespaces here"
 
-# (Who has entered takes the first process with it.)
+# (A process that entered the namespace ends with its first process.)
 outer=
 trap '[ -z "$outer" ] || kill -KILL "$outer" 2>/dev/null; rm -rf "$work"' EXIT
 
@@ -26,11 +27,11 @@ until_true() {
 	return 1
 }
 
-# begin ENGINE [ARGUMENT]: start it, and wait until it is profiled; $first is its number here.
+# begin ENGINE [ARGUMENT]: start it, and wait until it is profiled; $first is its pid here.
 begin() {
 	rm -rf "$work/out" "$work/spool" "$work/recovered" "$work/err"
 	mkdir "$work/spool"
-	while read -r -t 0.01 -u "$told" _; do # what the one before was told
+	while read -r -t 0.01 -u "$told" _; do # the signal that the previous one got
 		:
 	done
 	env ASPROF_AGENT_SPOOL_DIR="$work/spool" \
@@ -45,14 +46,14 @@ begin() {
 	works
 }
 
-# works: until it has used 400 ms of CPU time more. (The kernel looks at timers of CPU time at its ticks, a hundred or more in a
-# second, and where others want the processor fewer of these find the program there.)
+# works: wait until it has used 400 ms more CPU time. (The kernel checks timers of CPU time at its ticks, a hundred or
+# more a second. On a busy machine fewer of them hit the program.)
 works() {
 	used=$(cut -d' ' -f1 "/proc/$first/schedstat")
 	until_true has_worked || fail "it does nothing"
 }
 
-# is_kept: until what it has done by now is in the spool.
+# is_kept: wait until the spool has the samples up to now.
 is_kept() {
 	local _
 	for _ in 1 2; do
@@ -65,7 +66,7 @@ has_grown() {
 	[ "$(stat -c %s "$work/spool"/.first_process_1_*.running.chunks)" -gt "$size" ]
 }
 
-# await_end: with the status that it has.
+# await_end: check that it ends with the expected status.
 await_end() {
 	local status
 	wait "$outer" 2>/dev/null
@@ -82,7 +83,7 @@ reported() {
 	[ -n "$(find "$work/out" -name 'first_process_1_*.jfr')" ]
 }
 
-# sampled FUNCTION FILE...: at least a few times; $count of them.
+# sampled FUNCTION FILE...: check that there are some samples of FUNCTION; $count is their number.
 sampled() {
 	count=$("$agent" collapsed --cpu "${@:2}" | samples ";$1(;|$)")
 	[ "$count" -ge 10 ]
@@ -113,7 +114,7 @@ for engine in $(engines); do
 	sampled computes "$work"/out/first_process_1_*.jfr || fail "$engine: with a handler: $count samples"
 	[ -z "$(find "$work/spool" -type f)" ] || fail "$engine: left in the spool: $(ls -A "$work/spool")"
 
-	# One that has not come to its end when it is killed, whether it handles the signal or reads it.
+	# It is killed before its end, with a handler for the signal, or while it reads the signal.
 	for way in slow waits reads; do
 		begin "$engine" $way
 		kill -TERM "$first"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A child that is forked while the agent's thread installs its handlers: the kernel copies those before it
-# copies memory, and no child may die of a signal that memory says is handled.
+# A child is forked while the agent's thread installs its signal handlers. The kernel copies the handlers before it
+# copies memory. So a child must not die of a signal that is handled according to its memory.
 . "$(dirname "$0")/agent.inc"
 
 forks=$(program forks_early)

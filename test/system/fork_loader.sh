@@ -1,6 +1,6 @@
 #!/bin/bash
-# A child can use the dynamic loader whenever it was forked: also while the agent has it load
-# async-profiler, or the engine asks it what is loaded. And nothing of it is in its parent's reports.
+# A child can use the dynamic loader at whatever time it was forked: also while the agent loads async-profiler, or
+# while the engine asks the loader for the libraries. The parent's reports have no samples of the child.
 . "$(dirname "$0")/agent.inc"
 
 # Until the second report, 60 s at most.
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -I. -o "$work/forks" "$work/forks.c" -ldl || exit 1
 
-# forks ENGINE: a child that takes longer than the start delay has a recording of its own.
+# forks ENGINE: a child that lives longer than the start delay has its own recording.
 forks() {
 	local parent
 	rm -rf "$work/out"

@@ -9,7 +9,7 @@ cat >"$work/forks.c" <<'C'
 #include <time.h>
 #include <unistd.h>
 
-/* NAME.begun is waited for; NAME.forked is made behind a fork. */
+/* Wait for NAME.begun; make NAME.forked after a fork. */
 int main(int argc, char **argv)
 {
 	char begun[512], forked[512];

@@ -1,15 +1,15 @@
 #!/bin/bash
-# A forked child is profiled as a process of its own: under its own pid, and with what it does itself.
+# A forked child is profiled as a separate process: with its own pid, and with its own samples only.
 . "$(dirname "$0")/agent.inc"
 
 forked=$(program forked) || exit 1
 
-# reports PID: those of process PID.
+# reports PID: print the reports of process PID.
 reports() {
 	find "$work/out" -name "*_$1_*.jfr"
 }
 
-# run HOW ENGINE [VARIABLE=value...]: what it says is in $work/said.
+# run HOW ENGINE [VARIABLE=value...]: its output is in $work/said.
 run() {
 	local how=$1 engine=$2
 	shift 2
@@ -18,7 +18,7 @@ run() {
 		>"$work/said" 2>"$work/err" || fail "$how, $engine: $? $(cat "$work/err")"
 }
 
-# each_is_profiled WHAT NAME...: those have a report each, with their own functions in it.
+# each_is_profiled WHAT NAME...: each of them has a report with its own functions.
 each_is_profiled() {
 	local what=$1 names name pid
 	shift
@@ -28,7 +28,7 @@ each_is_profiled() {
 		[ -n "$(reports "$pid")" ] || fail "$what: no report of $name: $(ls "$work/out")"
 		# shellcheck disable=SC2046
 		"$agent" collapsed --cpu $(reports "$pid") >"$work/stacks" || fail "$what: $name"
-		# Of 300; a busy machine may let a child's agent begin late.
+		# Of 300; on a busy machine a child's agent may start late.
 		count=$(samples ";$name(;|$)" <"$work/stacks")
 		[ "$count" -ge 150 ] && [ "$count" -le 330 ] || fail "$what: $count samples of $name"
 		for other in "$@"; do
@@ -50,7 +50,7 @@ done
 	grep -q 'async-profiler does not live through a fork; the builtin' "$work/err" ||
 	fail "what engine a child has is not told: $(cat "$work/err")"
 
-# Before its parent has an agent.
+# Forked before the parent has an agent.
 # shellcheck disable=SC2086
 {
 	run early builtin START_DELAY=300ms
@@ -61,7 +61,7 @@ done
 run daemon builtin
 each_is_profiled daemon below_daemon
 
-# What a child has inherited is not among what it retains, and no event tells that it gave it back.
+# A child does not retain memory that it inherited, and its free of that memory is not recorded.
 run memory builtin NATIVE_MEM=0
 read -r _ child <"$work/said"
 "$agent" collapsed --live "$(reports "$child")" >"$work/stacks" || fail "memory: no stacks"
@@ -70,7 +70,7 @@ within 1 75 "$(samples ';child_keeps(;|$)' <"$work/stacks")" "memory: what a chi
 freed=$("$agent" summary "$(reports "$child")" | awk '$NF == "profiler.Free" { print $1 }')
 [ "${freed:-0}" -ge 25 ] && [ "$freed" -lt 50 ] || fail "memory: $freed were given back"
 
-# only_parent WHAT: nothing but that has been reported.
+# only_parent WHAT: only the parent has reports.
 only_parent() {
 	[ "$(find "$work/out" -name '*.jfr' | sed 's/_[^_]*$//' | sort -u | wc -l)" = 1 ] ||
 		fail "$1: more than one process is profiled: $(ls "$work/out")"
@@ -81,13 +81,13 @@ only_parent brief
 run stopped builtin
 only_parent stopped
 
-# What the agents of its ancestors had mapped is not handed down from child to child.
+# Mappings of the ancestors' agents do not accumulate in descendants.
 run generations builtin
 [ "$(wc -l <"$work/said")" -eq 19 ] || fail "generations: $(cat "$work/said" "$work/err")"
 [ "$(tail -n 1 "$work/said")" -le $(($(head -n 1 "$work/said") + 10)) ] ||
 	fail "generations have mappings: $(xargs <"$work/said")"
 
-# As today's programs ask for it.
+# Called the way current programs do.
 rm -rf "$work/out"
 profiled "$work/out" builtin FORK=off LOG=info sh -c '(sleep 0.5; :); :' 2>"$work/err" ||
 	fail "FORK=off: $(cat "$work/err")"

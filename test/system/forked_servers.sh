@@ -1,13 +1,13 @@
 #!/bin/bash
-# Servers whose workers are forked and never execute a program: each worker has its profile, with the CPU time
-# that the kernel counted for it.
+# Servers with forked workers that never execute a program: each worker has its own profile, with the CPU time that
+# the kernel counted for it.
 #
-#   NGINX=/usr/sbin/nginx  try this nginx (the one in PATH)
+#   NGINX=/usr/sbin/nginx  this nginx (default: the one in PATH)
 . "$(dirname "$0")/agent.inc"
 python=${PYTHON:-/usr/bin/python3}
 have "$python" awk
 
-# until_it COMMAND...: waits until it succeeds.
+# until_it COMMAND...: wait until it succeeds.
 until_it() {
 	for _ in $(seq 600); do
 		! "$@" 2>/dev/null || return 0
@@ -16,7 +16,7 @@ until_it() {
 	fail "in vain: $* $(cat "$work/err")"
 }
 
-# (What the file of a process's reports is called is what its executable is.)
+# (The file name of a process's reports is the name of its executable.)
 is_profiled() {
 	grep -q "asprof-agent\[$1\]: profiling " "$work/err"
 }
@@ -34,7 +34,7 @@ collapsed() {
 	find "$work/out" -name "*_$1_*.jfr" -print0 | xargs -0 "$agent" collapsed --cpu
 }
 
-# burst PORT REQUESTS PID...: each of those has samples of as much time as it then spends.
+# burst PORT REQUESTS PID...: the samples of each process add up to the CPU time of the burst.
 burst() {
 	local port=$1 requests=$2 pid
 	shift 2
@@ -48,7 +48,7 @@ burst() {
 	done
 }
 
-# enough WHAT PID PATTERN: samples of at least most of the time of the burst.
+# enough WHAT PID PATTERN: samples of at least most of the burst's CPU time.
 enough() {
 	local ms
 	ms=$((($(cat "$work/$2.after") - $(cat "$work/$2.before")) / 1000000))

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that makes functions all the time, more than the table of frames has room for: the last are named as the
-# first were, each by its own name and line, and so is who holds memory since long ago.
+# A program makes functions all the time, more than the frame table has room for. The last ones have their own names
+# and lines like the first ones, and so has the owner of old retained memory.
 . "$(dirname "$0")/agent.inc"
 python=${PYTHON:-$(command -v python3)}
 have "${python:-python3}"
@@ -17,14 +17,14 @@ grep -q '(makes_functions.py:' "$work/stacks" || skip "functions of this Python 
 grep -E '\[frame table full\]|\[forgotten\]' "$work/stacks" >"$work/lost" &&
 	fail "$(wc -l <"$work/lost") stacks without a name: $(head -n 5 "$work/lost")"
 
-# Line 2 of each lot has its first function.
+# The first function of each batch begins in line 2.
 grep -oE 'made_[0-9]+ [(][^)]*[)]' "$work/stacks" | sort -u >"$work/made"
 awk -F'[_ (.:)]' -v lot="$lot" '{ l = int($2 / lot); if ($4 != "lot" l || $6 != $2 % lot + 2) print }' \
 	"$work/made" >"$work/wrong"
 [ ! -s "$work/wrong" ] || fail "wrong names: $(head -n 5 "$work/wrong")"
 for l in $(seq 0 $((lots - 1))); do
 	got=$(grep -c "(lot$l.py:" "$work/made")
-	# (A machine without time for the agent loses most samples.)
+	# (On a very busy machine the agent loses most samples.)
 	[ "$got" -ge 10 ] || fail "lot $l: $got of $lot functions are named"
 done
 

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A disk that is full for a while, LOCAL_DIR being all there is: every report is there in the end. And
-# where it is full of old profiles, these go first. Where it has the running recording, that goes on in memory,
-# and every report can be read.
+# A disk is full for a while, and LOCAL_DIR is the only destination: all reports are written in the end. If the disk
+# is full of old profiles, these are removed first. If it has the running recording, that continues in memory, and
+# every report can be read.
 . "$(dirname "$0")/agent.inc"
 . test/system/on_command.inc
 
-# In a view of the file system of its own, where it can mount what is full when it likes.
+# In its own mount namespace, where the test can fill a file system.
 if [ -z "${FULL_DISK:-}" ]; then
 	unshare -rm true 2>/dev/null || skip "nothing can be mounted here"
 	B=$B FULL_DISK=1 exec unshare -rm "$0"
@@ -42,7 +42,7 @@ logged 'are written in .* again'
 echo "all of 6 reports are there, 3 of which met a full disk"
 umount "$work/disk"
 
-# As an earlier process left it, with wider limits.
+# Files of an earlier process with higher limits.
 disk 1m
 head -c 500000 /dev/zero >"$work/disk/other_1_2020-01-01T00-00-00Z.jfr"
 ! cat /dev/zero 2>/dev/null >"$work/disk/other_1_2020-01-01T00-00-01Z.jfr" ||
@@ -63,7 +63,7 @@ for engine in $(engines); do
 		ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-}" ASPROF_AGENT_NATIVE_MEM=1k ASPROF_AGENT_NATIVE_MEM_ENGINE=builtin
 	tell flush
 	[ -n "$(find "$work/disk" -name '.*.running.chunks')" ] || fail "$engine: it is not in the spool"
-	# (What is delivered gives room.)
+	# (A delivered report frees space.)
 	for _ in $(seq 500); do
 		[ -n "$(find "$work/disk" -name '*.spool.*')" ] || [ ! -d "$work/out" ] || break
 		sleep 0.02

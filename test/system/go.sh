@@ -1,18 +1,18 @@
 #!/bin/bash
-# Stacks of a program of Go that is linked with C: through functions in assembler that keep no frame, from Go to C, back
-# to Go and to C again, all by Go's own table, which no strip takes away; and its names.
+# Stacks of a Go program that is linked with C: through assembler functions without frames, from Go to C, back to Go
+# and to C again. They use Go's own table for unwinding and names, which strip does not remove.
 . "$(dirname "$0")/agent.inc"
 have go "${CC:-cc}"
 [ "$(uname -m)" = x86_64 ] || skip "Go's stacks are followed on x86-64 alone"
 export GO111MODULE=off CGO_ENABLED=1 GOFLAGS=
 
-# seen WHAT PATTERN [AT_LEAST]: that there are so many samples of such stacks in $work/stacks.
+# seen WHAT PATTERN [AT_LEAST]: check that $work/stacks has so many samples of such stacks.
 seen() {
 	got=$(samples "$2" <"$work/stacks")
 	[ "$got" -ge "${3:-1}" ] || fail "$flags: $1: $got samples of $2: $(head -c 6000 "$work/stacks")"
 }
 
-# whole PERCENT PATTERN BEGINNING: so many of the samples that have PATTERN begin so.
+# whole PERCENT PATTERN BEGINNING: so many of the samples with PATTERN begin with BEGINNING.
 whole() {
 	all=$(samples "$2" <"$work/stacks")
 	good=$(grep -E "$2" "$work/stacks" | samples "$3")
@@ -50,6 +50,6 @@ try() {
 
 in_c=calls_go
 try
-# What is C's has lost its names there.
+# The C functions have lost their names there.
 in_c='goes[+]0x[0-9a-f]+'
 try '-ldflags=-s -w'

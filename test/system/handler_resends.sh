@@ -1,12 +1,12 @@
 #!/bin/bash
-# The last report comes when a handler with SA_RESETHAND sends its signal again, as node's handlers of SIGTERM and SIGINT
-# do, and when a handler aborts the program.
+# The last report is written when a handler with SA_RESETHAND sends its signal again, as node's handlers of SIGTERM
+# and SIGINT do, and when a handler aborts the program.
 . "$(dirname "$0")/agent.inc"
 
 resends=$(program resends)
 node=$(command -v node)
 
-# expect STATUS ENGINE COMMAND...: ends with STATUS, and one report.
+# expect STATUS ENGINE COMMAND...: ends with STATUS, and there is one report.
 expect() {
 	status=$1 engine=$2
 	shift 2

@@ -1,10 +1,10 @@
 #!/bin/bash
-# After a stop no handler of the profiler's is left, and no signal of its samples pends, not where a thread blocks it either;
-# with the next start all are there again. TIMES=20 (test/long: 1000)
+# After a stop, the profiler has no signal handler, and none of its signals is pending, even if a thread blocks it.
+# After the next start all handlers are installed again. TIMES=20 (test/long: 1000)
 . "$(dirname "$0")/agent.inc"
 
 handlers=$(program handlers) || exit 1
-# Before a start that never comes. (With a limit of native memory no handler waits for it.)
+# Without a later start. (With a limit of native memory, the handlers are installed at once.)
 masks=$(profiled "$work/none" builtin START_DELAY=1h NATIVE_MEM_LIMIT=1g "$handlers") || fail "no masks: $masks"
 for engine in $(engines); do
 	signo=63

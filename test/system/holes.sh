@@ -1,10 +1,10 @@
 #!/bin/bash
-# A program may unmap a range of addresses and map it again later: nothing of ours is ever there, whatever the agent
-# takes memory for meanwhile, also while async-profiler is loaded.
+# A program may unmap a range of addresses and map it again later. The agent never maps memory there, whatever it
+# needs memory for, also while async-profiler is loaded.
 . "$(dirname "$0")/agent.inc"
 holes=$(program holes) || exit 1
 
-# free WHAT WHEN ENGINE SETTING...: no range that the program has unmapped is taken, and there is a profile.
+# free WHAT WHEN ENGINE SETTING...: no range that the program has unmapped is used, and there is a profile.
 free() {
 	rm -rf "$work/reports" && mkdir "$work/reports"
 	# shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 #!/bin/bash
-# scripts/check-host: passes the preload's objects as they are, and fails, with the right words, when one
-# calls what it should not.
+# scripts/check-host accepts the preload's objects. It fails with the right message if one of them calls a function
+# that it must not call.
 set -u
 build=${B:-build}
 dir=$(mktemp -d) || exit 1
@@ -12,7 +12,7 @@ fail() {
 
 scripts/check-host "$build" || fail "the preload is refused"
 
-# object PATH CODE: CODE as if it were the source PATH.
+# object PATH CODE: compile CODE as if it were the source PATH.
 object() {
 	mkdir -p "$dir/obj/$(dirname "$1")"
 	echo "$2" >"$dir/code.c"
@@ -22,7 +22,7 @@ object() {
 	}
 }
 
-# refused PATH CODE WORDS: and with no other complaint than that one.
+# refused PATH CODE WORDS: with that complaint and no other.
 refused() {
 	local said
 
@@ -32,20 +32,20 @@ refused() {
 	[ "$said" = "check-host: $3" ] || fail "$1: wanted '$3', got: $said"
 }
 
-# What is called at load is got to for certain.
+# Functions that constructors call are always reached.
 at_load='__attribute__((constructor)) static void wrong(void)'
 
 refused engine/sample/wrong "#include <stdlib.h>
 	void *volatile kept; $at_load { kept = malloc(100); }" 'engine/sample/wrong.c calls malloc'
 refused preload/interpose/wrong "#include <stdio.h>
 	$at_load { puts(\"loaded\"); }" 'preload/interpose/wrong.c calls puts'
-# On the list, and not for this room.
+# On the list, but not for this room.
 refused engine/memory/wrong "#include <dlfcn.h>
 	void *volatile kept; $at_load { kept = dlsym(0, \"malloc\"); }" 'engine/memory/wrong.c calls dlsym'
 refused engine/unwind/wrong "int modules_refresh(void); $at_load { modules_refresh(); }" \
 	'engine/unwind/wrong.c calls modules_refresh, which is of the agent: engine/modules/modules.c'
 
-# What the agent's half of a source calls is its own affair; that of an agent's source, too.
+# The agent's half of a source may call any function, and so may an agent's source.
 object engine/reading/wrong '#include <unistd.h>
 	int never_called(void) { return setsid(); }'
 object engine/jfr/wrong "#include <stdlib.h>
@@ -53,7 +53,7 @@ object engine/jfr/wrong "#include <stdlib.h>
 scripts/check-host "$build" "$dir/obj/engine/reading/wrong.o" "$dir/obj/engine/jfr/wrong.o" ||
 	fail "a call of the agent's side is refused"
 
-# A row that nothing needs any more.
+# A row that no object needs any more.
 cat scripts/host_imports - >"$dir/imports" <<'END'
 getpwnam	engine/	a reason
 strtok	engine/

@@ -1,6 +1,5 @@
 #!/bin/bash
-# What is built into the agent's image is looked at when it is linked, and what the preload carries of it
-# is what a kernel would put into memory.
+# The image is checked when it is linked. The preload contains the bytes that a kernel would load.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -10,7 +9,7 @@ fail() {
 }
 cd "$(dirname "$0")/../.." || exit
 
-# link NAME FLAG…: standard input as a program without a library.
+# link NAME FLAG…: link standard input as a program without a library.
 link() {
 	local name=$1
 
@@ -19,7 +18,7 @@ link() {
 		-o "$work/$name" "$@" 2>"$work/said" || fail "cannot link $name: $(cat "$work/said")"
 }
 
-# refused NAME WORDS: for that reason, which is said in one line, and for none else.
+# refused NAME WORDS: for that reason only, with a message of one line.
 refused() {
 	local said
 
@@ -84,7 +83,7 @@ done < <(readelf -lW "$work/parts" | grep '^  LOAD ')
 cmp -s "$work/agent.data" <(head -c "${n[6]}" "$work/agent.flat" | tail -c +$((n[4] + 1))) ||
 	fail "agent.data is something else"
 
-# What the loader could not make of one part of code and one of data is refused.
+# An image that the loader cannot map as one code and one data part is refused.
 scripts/image-layout "$work/writable" "$work" 2>"$work/said" && fail "code that is data has a layout"
 grep -q 'a segment is RWE' "$work/said" || fail "$(cat "$work/said")"
 echo ok

@@ -1,5 +1,5 @@
 #!/bin/sh
-# scripts/install: everything where a distribution would have it, working from there, and removed again.
+# scripts/install: all files are where a distribution would put them, work from there, and are removed again.
 set -u
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -9,7 +9,7 @@ fail() {
 }
 unset LD_PRELOAD
 
-# (What there is of directories before stays, though nothing is in it.)
+# (Existing directories stay, also empty ones.)
 mkdir -p "$dir/usr/lib/theirs" "$dir/usr/bin" "$dir/usr/include" "$dir/usr/share/man" &&
 	echo theirs >"$dir/usr/bin/theirs" || exit 1
 find "$dir/usr" | sort >"$dir/before"
@@ -27,7 +27,7 @@ for command in asprof-agent asprof-agent-launch asprof-agent-entrypoint; do
 	[ -x "$dir/usr/bin/$command" ] || fail "$command cannot be executed"
 done
 
-# Stripped; gdb and others find the symbols by build-id.
+# Stripped; gdb and others find the symbols by build id.
 for file in lib/libasprof_preload.so bin/asprof-agent bin/asprof-agent-launch; do
 	LC_ALL=C readelf -SW "$dir/usr/$file" | grep -q '\.debug_info\|\.symtab' && fail "$file is not stripped"
 	id=$(LC_ALL=C readelf -nW "$dir/usr/$file" | sed -n 's/.*Build ID: //p')
@@ -38,7 +38,7 @@ done
 
 [ -s "$dir/usr/lib/debug/asprof-agent/libasprof_preload-image.debug" ] || fail "no symbols of the image"
 
-# The version stands in the Makefile, and whatever else tells one tells the same.
+# The version is in the Makefile; all other places have the same one.
 version=$(sed -n 's/^VERSION := //p' Makefile)
 [ "$("$dir/usr/bin/asprof-agent" --version)" = "asprof-agent $version" ] || fail "--version"
 grep -q "^Version: $version\$" "$dir/usr/lib/pkgconfig/asprof-agent.pc" || fail "asprof-agent.pc"
@@ -64,12 +64,12 @@ fi
 	done
 ) || exit 1
 
-# The command finds the library beside its bin; a program sees it mapped from there.
+# The command finds the library next to its directory bin. A program maps that library.
 "$dir/usr/bin/asprof-agent" run -o "$dir/out" -- cat /proc/self/maps >"$dir/maps" ||
 	fail "run: status $?"
 grep -q "$dir/usr/lib/libasprof_preload.so" "$dir/maps" || fail "the preload is not in the program"
 
-# With the soname alone, once the linker looks there.
+# By the soname alone, after the linker's configuration has the directory.
 LD_LIBRARY_PATH=$dir/usr/lib LD_PRELOAD=libasprof_preload.so cat /proc/self/maps >"$dir/maps" 2>&1
 grep -q "$dir/usr/lib/libasprof_preload.so" "$dir/maps" || fail "not found by its soname"
 
@@ -90,7 +90,7 @@ LD_PRELOAD=$dir/usr/lib/libasprof_preload.so "$dir/client"
 [ $? = 3 ] || fail "a client with the library"
 
 if command -v bash >/dev/null; then
-	# completes WORDS WORD...: what is offered for the last WORD
+	# completes WORDS WORD...: the completions of the last WORD
 	completes() {
 		wanted=$1
 		shift
@@ -108,7 +108,7 @@ if command -v bash >/dev/null; then
 	completes "$dir/client.c" top "$dir/client."
 fi
 
-# What was there before is there still, and nothing else.
+# All earlier files are still there, and no others.
 B=${B:-build} DESTDIR=$dir PREFIX=/usr scripts/install --uninstall >/dev/null || fail "uninstall: status $?"
 find "$dir/usr" | sort >"$dir/after"
 cmp -s "$dir/before" "$dir/after" || fail "left behind, or gone: $(diff "$dir/before" "$dir/after")"

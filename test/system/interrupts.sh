@@ -1,7 +1,6 @@
 #!/bin/bash
-# The whole agent, with each engine, at its default settings and as fast as it samples: no call that
-# waits ends because of a sample, and each ends at a signal of the program's. (All at once: most
-# of them sleep.)
+# The whole agent, with each engine, at the default settings and with the shortest intervals. No waiting call ends
+# because of a sample, and each one ends at a signal of the program. (All at once, because most of them sleep.)
 . "$(dirname "$0")/agent.inc"
 
 waits=$(program waits)

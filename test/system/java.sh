@@ -1,6 +1,6 @@
 #!/bin/sh
-# Java under async-profiler, which begins when Java is up, however soon it was to, or has long been: it then loads
-# classes of its own in a thread of ours. A second beginning, which ends such a process, is refused with a line.
+# Java with async-profiler, which starts after the JVM: soon after it, or much later. It loads its own classes in a
+# thread of the agent. A second start, which would end such a process, is refused with a line.
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Java without async-profiler: whatever it runs between two native functions is one frame, [Java], and these are there:
-# with its interpreter alone, with its compilers, and with either of them.
+# Java without async-profiler: all Java frames between two native functions are one frame, [Java], and the stacks are
+# complete. Tested with the interpreter only, with the compilers only, and with both.
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ "$(uname -m)" = x86_64 ] || skip "Java's stacks are left on x86-64 alone"
 javac -d "$work" test/programs/TurnsAndDeflates.java || fail "javac"
 
-# whole PATTERN ALL: 99 of 100 samples that have PATTERN are ALL of it.
+# whole PATTERN ALL: 99 of 100 samples with PATTERN match ALL.
 whole() {
 	all=$(samples "$1" <"$work/stacks")
 	good=$(samples "$2" <"$work/stacks")
@@ -25,7 +25,7 @@ try() {
 	[ ! -s "$work/err" ] || fail "$how: $(cat "$work/err")"
 	"$agent" collapsed --cpu --frames all "$work/out" >"$work/stacks" || fail "$how: no samples"
 
-	# What called into Java, from the thread's entry on.
+	# The callers of Java, from the thread's entry on.
 	main='^[^[;]+;([^;]+;)+'
 	whole '\[Java\]$' "$main"'\[Java\]$'
 	whole ';Java_java_util_zip_Deflater_deflateBytesBytes(;|$)' \

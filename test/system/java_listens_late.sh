@@ -1,6 +1,6 @@
 #!/bin/bash
-# A Java server that opens its first socket seconds after its start is profiled to its end by the engine that began: the
-# JDK's sockets take a signal as they are loaded, which no engine uses.
+# A Java server opens its first socket seconds after its start. The same engine profiles it to its end: no engine uses
+# the signal that the JDK's sockets take when they are loaded.
 . "$(dirname "$0")/agent.inc"
 have java javac
 javac -d "$work" test/programs/LateServer.java || fail "javac"

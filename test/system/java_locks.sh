@@ -1,5 +1,6 @@
 #!/bin/bash
-# LOCK samples the waits for Java's locks; a program without Java, or without async-profiler, is profiled as without it.
+# LOCK samples waits for Java's locks. A program without Java, or without async-profiler, is profiled as without that
+# setting.
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A Java program whose stack overflows goes on, however often it is sampled: no walk up such a stack takes longer than
-# the program has until the next. Bare, it takes a tenth of a second. TIMES=5
+# A Java program whose stack overflows continues, however often it is sampled: no walk of such a stack takes longer
+# than the time until the next overflow. Without the agent, one takes a tenth of a second. TIMES=5
 . "$(dirname "$0")/agent.inc"
 have java javac
 javac -d "$work" test/programs/Overflows.java || fail "javac"
 
 for engine in $(engines); do
-	# (A program that ends while async-profiler starts is told so.)
+	# (If a program ends while async-profiler starts, a line reports that.)
 	ms=0
 	[ "$engine" = builtin ] || ms=2000
 	for interval in 1ms 100us; do

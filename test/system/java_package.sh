@@ -1,6 +1,7 @@
 #!/bin/bash
-# async-profiler's library where the package asprof-agent-java has it, with no setting: Java programs are profiled with
-# it, other programs with the builtin engine, and any program for which async-profiler is chosen. `doctor` finds it.
+# async-profiler's library is where the package asprof-agent-java has it, without a setting. Java programs are
+# profiled with it, other programs with the builtin engine. If async-profiler is selected, it profiles any program.
+# `doctor` finds it.
 . "$(dirname "$0")/agent.inc"
 have java
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"
@@ -51,7 +52,7 @@ profiled_with builtin sleep
 export ASPROF_AGENT_ENGINE=async-profiler
 without_settings sleep 1
 profiled_with async-profiler sleep
-# Another name of the library is that library's.
+# Another file name means the library of that name.
 ASPROF_AGENT_LIB=libother.so without_settings sleep 1
 grep -q 'cannot find libother.so' "$work/log" || fail "libother.so: $(cat "$work/log")"
 echo ok

@@ -1,34 +1,34 @@
 #!/bin/bash
-# Where the C library lacks a function, as older ones do, the program is as it would have been, and profiled in
-# full: each function that the preload would use if it is there, or stands in front of, one by one; all that is
-# younger than glibc 2.17; and what was in libraries of its own before glibc 2.34. The C library is this
-# machine's own, without those in its table.
+# If the C library lacks a function, as older ones do, the program behaves as without the agent, and is profiled
+# fully. Tested one by one for each function that the preload uses if it exists, or interposes; for all functions that
+# are younger than glibc 2.17; and for all that were in separate libraries before glibc 2.34. The C library is a copy
+# of this machine's, without these functions in its table.
 . "$(dirname "$0")/agent.inc"
 have python3 readelf
 
-# entries LIBRARY: "NUMBER NAME VERSION" of each function and variable that it has.
+# entries LIBRARY: print "NUMBER NAME VERSION" of each of its functions and variables.
 entries() {
 	LC_ALL=C readelf --dyn-syms -W "$1" | awk '$7 != "UND" && $1 ~ /^[0-9]+:$/ && $8 {
 		split($8, part, "@+"); print $1 + 0, part[1], part[2] ? part[2] : "-" }'
 }
 
-# without LIBRARY COPY <NUMBERS: a copy that lacks these entries.
+# without LIBRARY COPY <NUMBERS: make a copy without these entries.
 without() {
 	cp -L "$1" "$2" && python3 -c '
 import sys
 with open(sys.argv[1], "r+b") as library:
     for number in sys.stdin.read().split():
         library.seek(int(sys.argv[2], 16) + 24 * int(number) + 6)
-        library.write(bytes(10))  # of no section, and at no address
+        library.write(bytes(10))  # in no section, and at no address
 ' "$2" "$(LC_ALL=C readelf -SW "$1" | sed -n 's/.* \.dynsym  *DYNSYM  *[0-9a-f]*  *\([0-9a-f]*\) .*/\1/p')"
 }
 
-# imports FILE KIND: the names that it wants, of nm's kinds.
+# imports FILE KIND: print the imported names, of nm's kinds.
 imports() {
 	nm -D --undefined-only --format=posix "$1" | awk -v kind="$2" '$2 ~ kind { sub(/@.*/, "", $1); print $1 }' | sort -u
 }
 
-# What is never asked for, where it is missing: weak, or found by name.
+# Functions that may be missing: weak ones, and those found by name at run time.
 {
 	imports "$preload" '[wv]'
 	grep -rhoE 'loaded_symbol_(next|first)\("[^"]*"\)' core engine preload asyncprof | sed 's/.*"\(.*\)".*/\1/'
@@ -75,12 +75,13 @@ END
 everyday=$(program everyday)
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -fno-optimize-sibling-calls -fno-inline -fno-builtin -g -o "$work/single" "$work/single.c" || exit 1
 
-# lacks ENGINE WHAT PROGRAM <NUMBERS: of one function; the program is profiled in full, but for what the cases say.
+# lacks ENGINE WHAT PROGRAM <NUMBERS: run it without these functions. The program is profiled fully, except for the
+# cases below.
 lacks() {
 	local what="without $2, $1" engine=$1 program=$3 own status line='' function='work;burn'
 	case $2 in
 	__register_atfork) line='cannot hook into the program: Function not implemented; profiling is off' ;;
-	# (Threads are then found by looking, as late as the next look.)
+	# (Then threads are found by a scan, so only at the next scan.)
 	pthread_key_create | pthread_setspecific) function='main;burn' ;;
 	esac
 	own=$(mktemp -d "$work/XXXXXX")
@@ -106,7 +107,7 @@ lacks() {
 }
 
 running=()
-# in_turn WORDS... <NUMBERS: not more of them at once than there are processors, and two.
+# in_turn WORDS... <NUMBERS: run these in parallel, at most two more than there are processors.
 in_turn() {
 	local numbers
 
@@ -119,12 +120,12 @@ in_turn() {
 	running+=($!)
 }
 
-# Of what the C library has, what nothing here cannot do without.
+# Functions of the C library that nothing on this machine can run without.
 kind=glibc
 libc=$(ldd "$everyday" | sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p')
 [ -e "$libc" ] || skip "this is for glibc"
 candidates() {
-	# (It refers to some of its own by their names, and its loader to malloc's.)
+	# (It refers to some of its own functions by name, and its loader to malloc and related ones.)
 	{
 		printf '%s\n' malloc calloc realloc free
 		LC_ALL=C readelf -rW "$libc" | awk '$5 { sub(/@.*/, "", $5); print $5 }'
@@ -134,7 +135,7 @@ candidates() {
 imports "$everyday" . >"$work/of_everyday"
 imports "$work/single" . >"$work/of_single"
 
-# One by one. (What this program itself calls it cannot be without.)
+# One by one, except for functions that the program itself calls.
 cat "$work/optional" "$work/interposed" | sort -u >"$work/asked"
 count=0
 while read -r name numbers; do
@@ -152,8 +153,9 @@ done < <(candidates "$work/of_everyday" "$work/needed" | awk -v asked="$work/ask
 	END { for (name in numbers) if (name in one_by_one || !(name in old)) print name, numbers[name] }')
 [ $count -gt 15 ] || fail "only $count functions were taken away"
 
-# Together.
-# those PROGRAM CONDITION: the numbers of what it does not call itself and CONDITION, of awk's, is true for.
+# All together.
+# those PROGRAM CONDITION: print the numbers of functions that it does not call itself and for which CONDITION, of
+# awk, is true.
 those() {
 	candidates "$1" "$work/needed" | awk -v asked="$work/asked" -v optional="$work/optional" '
 		BEGIN {
@@ -179,7 +181,7 @@ if command -v musl-gcc >/dev/null; then
 	musl-gcc -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -o "$work/musl" test/programs/everyday.c || exit 1
 	libc=$(readlink -f "$(LC_ALL=C readelf -lW "$work/musl" | sed -n 's/.*interpreter: \(.*\)].*/\1/p')")
 	imports "$work/musl" . >"$work/of_musl"
-	# (Its list of modules it has had all along.)
+	# (Its list of modules existed in all versions.)
 	in_turn lacks builtin "all that it can be without" "$work/musl" < <(those "$work/of_musl" '
 		asked_for() && $2 in can_be_without && $2 != "_dl_debug_addr"')
 fi

@@ -1,9 +1,9 @@
 #!/bin/bash
-# A program that gives up rights by Landlock, which the kernel takes from the calling thread alone: no thread of the
-# agent keeps them. The agent ends before the call, with a last report and a line. It continues where the call fails.
+# A program gives up rights by Landlock, which applies to the calling thread only. No thread of the agent keeps the
+# rights: the agent ends before the call, with a last report and a line. If the call fails, it continues.
 . "$(dirname "$0")/agent.inc"
 
-# (Of names that lie in memory, as files may not be read there.)
+# (Names that are in memory, because files may not be readable there.)
 confines=$(program confines -rdynamic)
 mkdir "$work/reports"
 "$confines" some "$work/reports" >"$work/out"
@@ -11,7 +11,8 @@ status=$?
 [ $status != 77 ] || skip "there is no Landlock here"
 [ $status = 4 ] || fail "fails by itself: status $status $(cat "$work/out")"
 
-# ends ENGINE HOW [VARIABLE=value...]: as bare; its stacks are in $work/stacks, what it said in $work/err.
+# ends ENGINE HOW [VARIABLE=value...]: ends as without the agent; its stacks are in $work/stacks, its messages in
+# $work/err.
 ends() {
 	local engine=$1 how=$2 status
 	shift 2
@@ -33,7 +34,7 @@ goes_on() {
 	[ ! -s "$work/err" ] || fail "$what: $(cat "$work/err")"
 }
 
-# says LINE ENGINE HOW [VARIABLE=value...]
+# says LINE ENGINE HOW [VARIABLE=value...]: the same, and the log has LINE.
 says() {
 	local line=$1
 	shift

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Destructors of thread-local data that work in every round that the C library makes, and are sampled in each but the
-# last, and in that unless their key is later than ours; by both engines, with both C libraries, and native memory. Timers
+# Destructors of thread-local data run in several rounds. They are sampled in each round but the last, and in that one
+# unless their key is newer than the agent's. Tested with both engines, both C libraries, and native memory. Timers
 # end with their threads.
 . "$(dirname "$0")/agent.inc"
 
@@ -21,7 +21,7 @@ for late_ends in $programs; do
 			said=$(profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms NATIVE_MEM=1k timeout 60 \
 				"$late_ends" $when 2>"$work/err") || fail "$what: status $? $(cat "$work/err")"
 			[ "$said$(cat "$work/err")" = ok ] || fail "$what: $said $(cat "$work/err")"
-			# (Samples of the wall wait for a thread of the builtin engine, which a busy machine lets wait.)
+			# (Wall samples need a thread of the builtin engine, which may wait on a busy machine.)
 			kind=--cpu functions="round_1 round_2 round_3 round_4"
 			[ $when != behind ] || functions="round_1 round_2 round_3"
 			[ $engine = builtin ] || kind=--wall functions=take_down

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A later report alone, and what the live endpoint is asked for, tell time as the first report does, which has its engine's
-# settings: also after these were changed while the program ran, and of a process that was killed.
+# A later report alone, and a response of the live endpoint, weigh samples like the first report, which has the
+# engine's settings. This holds also after a change of settings in the running program, and for a killed process.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 program=$(program live)
@@ -8,12 +8,12 @@ export XDG_RUNTIME_DIR="$work"
 pprof=
 ! go tool -n pprof >/dev/null 2>&1 || pprof=yes
 
-# milliseconds FILE: of each sample, by what top has put there: "cpu: 12 samples, 60 ms, in 1 s, 1 thread".
+# milliseconds FILE: per sample, from top's output: "cpu: 12 samples, 60 ms, in 1 s, 1 thread".
 milliseconds() {
 	head -n 1 "$1" | awk '{ unit = $5 ~ /^s,/ ? 1000 : $5 ~ /^us,/ ? 0.001 : $5 ~ /^ms,/; print $2 ? $4 * unit / $2 : 0 }'
 }
 
-# weighs MILLISECONDS WHAT COMMAND...: so much is each of the samples that it prints as top does.
+# weighs MILLISECONDS WHAT COMMAND...: each sample in its output, in top's form, has that weight.
 weighs() {
 	local each=$1 what=$2
 	shift 2
@@ -22,7 +22,7 @@ weighs() {
 		fail "$what: $(head -n 1 "$work/top")"
 }
 
-# later DIRECTORY: leave one report there alone, in $report, which is not the first.
+# later DIRECTORY: keep only one report there, not the first; $report is its path.
 later() {
 	local tries=200
 	until_true find "$1" -name '*.jfr' -size +0 || fail "no report"
@@ -57,7 +57,7 @@ for engine in $(engines); do
 	weighs 10 "$engine: profile --wall" "$agent" profile "$pid" -t 0.5s --wall
 	weighs 50 "$engine: after profile --wall" "$agent" profile "$pid" -t 0.5s --wall --unchanged
 
-	# Changed while a profile is taken, each part counts as it was sampled.
+	# If settings change during a profile, each part has its own interval.
 	"$agent" profile "$pid" -t 3s >"$work/both" 2>&1 &
 	taking=$!
 	sleep 1.5
@@ -69,7 +69,7 @@ for engine in $(engines); do
 	weighs 5 "$engine: CPU time, with another interval" "$agent" top --cpu "$report"
 	weighs 20 "$engine: wall clock, with another interval" "$agent" top --wall "$report"
 
-	# What the next one makes of it, of one that is killed.
+	# The next process makes this report for a killed one.
 	sleep 2
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null

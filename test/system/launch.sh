@@ -1,17 +1,17 @@
 #!/bin/bash
-# asprof-agent-launch and asprof-agent-entrypoint, the latter under each shell that is here: they become
-# the program, with the preload where it can be preloaded, else without and with a line that says why.
+# asprof-agent-launch and asprof-agent-entrypoint, the latter with each installed shell. They execute the program,
+# with the preload if possible, otherwise without it and with a line that gives the reason.
 . "$(dirname "$0")/agent.inc"
 
-mkdir -p "$work/opt/bin" "$work/opt/lib" "$work/beside" "$work/a b" "$work/far" "$work/path"
-for place in opt/bin beside 'a b' far; do
+mkdir -p "$work/opt/bin" "$work/opt/lib" "$work/near" "$work/a b" "$work/far" "$work/path"
+for place in opt/bin near 'a b' far; do
 	cp "$B/asprof-agent-launch" launcher/asprof-agent-entrypoint "$work/$place/"
 done
-# An empty library, so that only LD_PRELOAD is looked at.
+# An empty library, because the test only checks LD_PRELOAD.
 echo 'int asprof_agent_nothing;' >"$work/empty.c"
 ${CC:-cc} -shared -fPIC -o "$work/opt/lib/libasprof_preload.so" "$work/empty.c" || exit 1
 library=$work/opt/lib/libasprof_preload.so
-for place in beside 'a b'; do
+for place in near 'a b'; do
 	cp "$library" "$work/$place/"
 done
 
@@ -48,7 +48,7 @@ for shell in dash bash 'busybox sh'; do
 	! command -v "${shell%% *}" >/dev/null || ways+=("$shell $work/WHERE/asprof-agent-entrypoint")
 done
 
-# start WHERE ARGUMENT...: by the way that is tried, from that folder; leaves $out, $err and $status.
+# start WHERE ARGUMENT...: run the tested launcher from that folder; leaves $out, $err and $status.
 start() {
 	local words
 
@@ -61,7 +61,7 @@ where() {
 	way=${each/WHERE/$1}
 }
 
-# expect WHAT OUTPUT ARGUMENT...: said nothing by itself, and this came of the program.
+# expect WHAT OUTPUT ARGUMENT...: the launcher printed nothing, and the program's output is OUTPUT.
 expect() {
 	local what="$1 (${each%% *})" wanted=$2
 
@@ -71,7 +71,7 @@ expect() {
 		fail "$what: wanted '$wanted', got $status '$out' $err"
 }
 
-# refused WHAT PATTERN ARGUMENT...: one line that matches, and the program runs without.
+# refused WHAT PATTERN ARGUMENT...: one line matches, and the program runs without the preload.
 refused() {
 	local what="$1 (${each%% *})" pattern=$2
 
@@ -89,7 +89,7 @@ ends() {
 	[ "$status" = "$2" ] && [ -n "$err" ] || fail "$1 (${each%% *}): status $status, '$err'"
 }
 
-# A library that needs what no C library has.
+# A library that needs a function that no C library has.
 echo 'void nothing(void) {}' >"$work/stub.c"
 echo 'GLIBC_2.99 { nothing; };' >"$work/stub.map"
 echo 'void nothing(void); void asprof_agent_call(void) { nothing(); }' >"$work/new.c"
@@ -98,7 +98,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libc.so.6 -Wl,--version-script="$w
 	-o "$work/stub/libc.so.6" "$work/stub.c" &&
 	${CC:-cc} -shared -fPIC -nostdlib -o "$work/new/libasprof_preload.so" "$work/new.c" \
 		"$work/stub/libc.so.6" || exit 1
-# And one for another architecture.
+# A library for another architecture.
 mkdir "$work/other"
 cp "$library" "$work/other/"
 printf '\10\0' | dd of="$work/other/libasprof_preload.so" bs=1 seek=18 conv=notrunc 2>"$work/dd" || exit 1
@@ -111,17 +111,17 @@ for each in "${ways[@]}"; do
 	expect "by path" "$library|$KEPT" "$work/path/good"
 	expect "script" "$library|-x|$work/path/script|$KEPT" script
 	expect "script by env" "$library|$work/path/by_env|$KEPT" by_env
-	LD_PRELOAD=$work/beside/other.so
+	LD_PRELOAD=$work/near/other.so
 	cp "$library" "$LD_PRELOAD"
 	export LD_PRELOAD
 	expect "others stay" "$library:$LD_PRELOAD|$KEPT" good
-	LD_PRELOAD=$work/beside/libasprof_preload.so
+	LD_PRELOAD=$work/near/libasprof_preload.so
 	expect "not twice" "$LD_PRELOAD|$KEPT" good
 	LD_PRELOAD=
 	expect "an empty one" "$library|$KEPT" good
 	unset LD_PRELOAD
-	where beside
-	expect "library beside" "$work/beside/libasprof_preload.so|$KEPT" good
+	where near
+	expect "library in the same folder" "$work/near/libasprof_preload.so|$KEPT" good
 	where far
 	LD_LIBRARY_PATH=$work/opt/lib
 	export LD_LIBRARY_PATH
@@ -155,7 +155,7 @@ for each in "${ways[@]}"; do
 	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		chmod 0755 "$work"
 		install -o 1 -g 1 -m 4755 "$work/path/good" "$work/path/set_id"
-		# root may not know of it: mounts without set-user-ID
+		# root may not know: mounts without set-user-ID
 		refused "set-user-ID" "gains privileges" set_id
 	fi
 	ends "no such program" 127 nowhere
@@ -164,7 +164,7 @@ for each in "${ways[@]}"; do
 	ends "no program" 2
 done
 
-# --copy-to: the launcher and the library, and what is there for Java; also over an earlier copy.
+# --copy-to copies the launcher, the library and the files for Java, also over an earlier copy.
 mkdir -p "$work/to" "$work/opt/lib/asprof-agent/java"
 echo old >"$work/to/libasprof_preload.so"
 "$work/opt/bin/asprof-agent-launch" --copy-to "$work/to" || fail "--copy-to: status $?"
@@ -181,7 +181,7 @@ echo java >"$work/opt/lib/asprof-agent/java/libasyncProfiler.so"
 "$work/far/asprof-agent-launch" --copy-to "$work/to" 2>"$work/err"
 [ $? = 1 ] && grep -q 'libasprof_preload.so to .*: it is missing' "$work/err" || fail "--copy-to, no library: $(cat "$work/err")"
 
-# For the other processor; what it starts here is none of its own programs.
+# For the other processor: it cannot run this machine's programs.
 if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
 	make -s CROSS=aarch64-linux-gnu- B="$work/aarch64" "$work/aarch64/asprof-agent-launch" >"$work/log" 2>&1 ||
 		fail "aarch64: $(cat "$work/log")"

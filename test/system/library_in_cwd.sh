@@ -1,5 +1,5 @@
 #!/bin/bash
-# A library in the working directory is not run because async-profiler's is absent.
+# If async-profiler is missing, a library of its name in the working directory is not loaded.
 . "$(dirname "$0")/agent.inc"
 
 echo '__attribute__((constructor)) static void run(void) { *(volatile int *)0 = 1; }' >"$work/bad.c"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# A program that takes all of the address space that it may have (ulimit -v) has its profile: what it did is what is
-# looked for. async-profiler, which would take much of such space, does not come into it.
+# A program that uses all of its address space (ulimit -v) has a profile with its functions. async-profiler, which
+# needs much address space, is not used.
 . "$(dirname "$0")/agent.inc"
 eats=$(program eats_room) || exit 1
 
-# eaten WHAT [NAME=VALUE...]: the program is as without us, and its last function is in its profile.
+# eaten WHAT [NAME=VALUE...]: the program behaves as without the agent, and its last function is in its profile.
 eaten() {
 	(ulimit -v 400000 && profiled "$work/$1" "${@:2}" CPU_INTERVAL=5ms "$eats") >"$work/said" 2>"$work/err" ||
 		fail "$1: status $?: $(cat "$work/err")"

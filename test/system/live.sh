@@ -1,12 +1,12 @@
 #!/bin/sh
-# The live endpoint: what it tells is so, what it is ordered is done, whoever may not ask is refused, and its
-# socket is there while the process is profiled and not for longer.
+# The live endpoint: its values are right, its orders are executed, clients without permission are refused, and its
+# socket exists only while the process is profiled.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have curl python3
 program=$(program live)
 
-# ---- what it tells ----
+# ---- values ----
 socket=$work/s
 held one NATIVE_MEM=64k CPU_INTERVAL=1ms WALL_INTERVAL=2ms TAGS=team=blue \
 	LISTEN="unix:$socket" "$program" 64
@@ -17,7 +17,7 @@ answers 200 "$socket" /status
 [ "$(status pid)" = "$pid" ] && [ "$(status executable)" = live ] && [ "$(status running)" = true ] &&
 	[ "$(status settings cpu_interval_ns)" = 1000000 ] && [ "$(status settings tags)" = team=blue ] &&
 	[ "$(status native_memory)" = true ] || fail "status: $(cat "$work/body")"
-# What the agent itself takes, and what is lost by kind: nothing was refused here.
+# The agent's own CPU time and memory, and losses by kind: nothing was refused here.
 [ "$(status agent memory_bytes)" -gt 65536 ] && [ "$(status agent memory_bytes)" -lt 67108864 ] &&
 	[ "$(status lost_by_kind events)" = 0 ] && [ "$(status lost_by_kind timers)" = 0 ] &&
 	[ "$(status settings stalls_ns)" = null ] || fail "status: $(cat "$work/body")"
@@ -32,7 +32,7 @@ answers 200 "$socket" '/debug/pprof/profile?seconds=1.5&debug=1'
 grep -q 'main;spin' "$work/body" || fail "no CPU time in spin(): $(cat "$work/body")"
 answers 200 "$socket" '/debug/pprof/wall?seconds=0.5&debug=1'
 grep -q 'wait_here' "$work/body" || fail "no thread that waits: $(cat "$work/body")"
-# Of each thread one stack, also where the wall clock's samples come just then.
+# One stack of each thread, also if wall-clock samples are taken at the same time.
 for turn in 1 2 3 4 5 6 7 8 9 10; do
 	answers 200 "$socket" '/debug/pprof/threads?debug=1'
 	[ "$(grep -c '^\[live tid=' "$work/body")" = 2 ] || fail "turn $turn: not two threads: $(cat "$work/body")"
@@ -115,7 +115,7 @@ until_true sh -c "'$agent' summary --tag team=red '$work/one' | grep -q '^Span'"
 answers 404 "$socket" /none
 answers 413 "$socket" "/$(head -c 4000 /dev/zero | tr '\0' x)"
 
-# ---- who may not ask ----
+# ---- clients without permission ----
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 711 "$work"
 	chmod 666 "$socket"
@@ -125,12 +125,12 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	answers 200 "$socket" /status
 fi
 
-# ---- and its end ----
+# ---- its end ----
 kill "$pid"
 wait "$pid" 2>/dev/null
 [ ! -e "$socket" ] || fail "the socket stays"
 
-# ---- by address ----
+# ---- at an address ----
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 held two LISTEN="127.0.0.1:$port" LISTEN_TOKEN=s3cret "$program"
 code() {
@@ -151,7 +151,7 @@ until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "n
 [ "$(code "http://127.0.0.1:$port/status")" = 200 ] || fail "from this machine"
 [ "$(code -H 'Origin: http://evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "for a page"
 [ "$(code -H 'Host: evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "by another name"
-# raw HEADER...: the status of GET /status with these headers as they are, without curl's own idea of them.
+# raw HEADER...: the status of GET /status with exactly these headers, without curl's own.
 raw() {
 	python3 -c 'import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
@@ -164,7 +164,7 @@ done
 for site in none same-origin; do
 	[ "$(raw 'Host: 127.0.0.1' "Sec-Fetch-Site: $site")" = 200 ] || fail "for the user: Sec-Fetch-Site: $site"
 done
-# Browsers do not send Sec-Fetch-Site to these addresses, which lead to loopback too.
+# Browsers do not send Sec-Fetch-Site to these addresses, which also lead to loopback.
 for host in 0.0.0.0 '[::]' '[::ffff:7f00:1]' 10.1.2.3 '[evil.example]' '127.0.0.1:80@evil.example' ':80'; do
 	[ "$(raw "Host: $host")" = 403 ] || fail "by another address: $host"
 done
@@ -174,7 +174,7 @@ done
 [ "$(raw 'Host: 127.0.0.1')" = 200 ] && [ "$(raw 'Host: evil.example')" = 403 ] &&
 	[ "$(raw 'Host: evil.example' 'Host: 127.0.0.1')" = 400 ] &&
 	[ "$(raw 'Host: 127.0.0.1' 'Host: evil.example')" = 400 ] || fail "two hosts"
-# Every answer says that no page may frame it or embed it.
+# Every response forbids pages to frame or embed it.
 for path in / /none /status /stop; do
 	curl -s -D "$work/head" -o "$work/body" "http://127.0.0.1:$port$path"
 	for header in '^X-Frame-Options: DENY' "^Content-Security-Policy: default-src 'none';.* frame-ancestors 'none'" \
@@ -182,7 +182,7 @@ for path in / /none /status /stop; do
 		grep -q "$header" "$work/head" || fail "$path: no $header: $(cat "$work/head")"
 	done
 done
-# Without a token nothing is changed by TCP.
+# Without a token, TCP requests change nothing.
 for path in /stop /start /flush /options; do
 	[ "$(curl -s -o "$work/body" -w '%{http_code}' -d LOG=debug "http://127.0.0.1:$port$path")" = 403 ] ||
 		fail "POST $path without a token"
@@ -191,7 +191,7 @@ done
 curl -s -o "$work/body" "http://127.0.0.1:$port/status"
 [ "$(status running)" = true ] && [ "$(status settings log)" = warn ] || fail "changed: $(cat "$work/body")"
 
-# ---- where it is by itself: in a directory of this user's own, gone with the process, swept after a crash ----
+# ---- the default: in a directory of this user, removed with the process, and by the next one after a crash ----
 runtime=$work/run
 mkdir -m 700 "$runtime"
 own=$runtime/asprof-agent
@@ -212,7 +212,7 @@ wait "$pid" 2>/dev/null
 [ -n "$(sockets "$pid")" ] || fail "a dead one was to stay"
 dead=$(sockets "$pid")
 touch -d '1 minute ago' "$own/$dead"
-# One that is alive is not asked by each that comes.
+# A new process does not connect to sockets of live ones.
 python3 - "$own" "$work/asked" <<'LISTEN' &
 import os, socket, sys, time
 path = f'{sys.argv[1]}/{os.getpid()}-0123456789abcdef.sock'
@@ -240,7 +240,7 @@ kill "$pid"
 wait "$pid" 2>/dev/null
 [ -z "$(sockets "$pid")" ] || fail "the socket stays"
 
-# Never before the delay.
+# Never before the end of the delay.
 held six START_DELAY=1h "$program"
 sleep 0.7
 [ -z "$(sockets "$pid")" ] || fail "a socket before the start"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the agent holds in the program's memory is bounded, also where the program allocates as fast as it can, each
-# allocation is recorded, and clients of the live endpoint ask for hours of that.
+# The agent's memory in the program is bounded, even if the program allocates as fast as it can, each allocation is
+# recorded, and clients of the live endpoint request hours of it.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have curl python3
@@ -9,7 +9,7 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 held one NATIVE_MEM=0 REPORTING_INTERVAL=1h LOCAL_MAX_BYTES=128m LISTEN="127.0.0.1:$port" "$program"
 until_true curl -s "http://127.0.0.1:$port/status" -o /dev/null || fail "no endpoint at $port: $(cat "$work/one.err")"
 
-# Four at a time: an hour of all; each ends when it is full, and says so.
+# Four at a time, each an hour of all events. Each ends when it is full, and reports that.
 for each in 1 2 3 4; do
 	curl -sS --max-time 120 -D "$work/head.$each" -o "$work/taken.$each" \
 		"http://127.0.0.1:$port/recording?seconds=3600" &
@@ -46,7 +46,7 @@ for each in 1 2 3 4; do
 	[ "$size" -le $((16 << 20)) ] || fail "recording $each: $size bytes"
 	all=$((${all:-0} + size))
 done
-# (The limit is of those that run at the same time: one that has ended leaves its room to the others.)
+# (The limit is for recordings at the same time: an ended one frees its memory for the others.)
 [ "$all" -gt $((16 << 20)) ] && [ "$all" -le $((40 << 20)) ] || fail "all recordings: $all bytes"
 "$agent" summary "$work/taken.1" >/dev/null || fail "what was recorded is no recording"
 
@@ -55,7 +55,7 @@ grep -q 'reached its size limit' "$work/err" && [ -s "$work/folded" ] || fail "p
 
 kill "$pid"
 wait "$pid" 2>/dev/null
-# A report that was made before its interval was over, the chunk that follows it, four recordings.
+# A report before the end of its interval, the next chunk, and four recordings.
 most=$(cat "$work/most")
 echo "at most $most MiB in files in memory"
 [ "$most" -le 160 ] || fail "$most MiB of files in memory"

@@ -1,7 +1,6 @@
 #!/bin/sh
-# The live endpoint at an address, in a browser: a user opens its pages, and its flame graph runs under the
-# Content-Security-Policy that is sent with it. A page of another site gets nothing, by whatever element. Needs
-# Chromium.
+# The live endpoint at an address, in a browser. A user opens its pages, and its flame graph runs with the response's
+# Content-Security-Policy. A page of another site gets nothing, by any HTML element. Needs Chromium.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -12,7 +11,7 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 held one CPU_INTERVAL=1ms LISTEN="127.0.0.1:$port" "$program"
 until_true curl -s "http://127.0.0.1:$port/status" -o /dev/null || fail "no endpoint at $port: $(cat "$work/one.err")"
 
-# The page's site, and between the browser and the endpoint a relay that notes what was asked and answered.
+# The page's site, and a relay between the browser and the endpoint that records requests and responses.
 cat >"$work/site.py" <<'SITE'
 import http.server, socket, sys, threading
 endpoint, ports, log = int(sys.argv[1]), sys.argv[2], open(sys.argv[3], 'w', buffering=1)
@@ -61,21 +60,21 @@ running="$running $!"
 until_true test -s "$work/ports" || fail 'the site does not run'
 read -r site <"$work/ports"
 
-# open URL: the page as it is after its scripts ran.
+# open URL: print the page as it is after its scripts ran.
 open() {
 	HOME=$work timeout -k 5 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic \
 		--user-data-dir="$work/profile" --virtual-time-budget=5000 --dump-dom "$1" 2>"$work/browser.err" ||
 		fail "the browser: $(tail -n 5 "$work/browser.err")"
 }
 
-# ---- what the user opens ----
+# ---- pages that the user opens ----
 open "http://127.0.0.1:$port/debug/pprof/" >"$work/index.html"
 grep -q 'href="/recording"' "$work/index.html" || fail "the index is not shown: $(cat "$work/index.html")"
 open "http://127.0.0.1:$port/flamegraph?seconds=0.5" >"$work/flame.html"
 grep -q '<canvas[^>]*style="[^"]*height' "$work/flame.html" || fail 'the script of the flame graph does not run'
 grep -q 'style-src\|script-src' "$work/browser.err" && fail "the policy stops a part of the page: $(cat "$work/browser.err")"
 
-# ---- what a page of another site asks for ----
+# ---- requests of another site's page ----
 : >"$work/log"
 open "http://127.0.0.1:$site/page" >"$work/page.html"
 open "http://127.0.0.1:$site/link" >"$work/link.html"
@@ -85,7 +84,7 @@ for what in 'recording?seconds=0.1 image' 'pprof/?frame iframe' 'status?object o
 done
 grep -v 'favicon\| 403$' "$work/log" && fail 'it was answered'
 grep -q 'requests from web pages are refused' "$work/link.html" || fail "not said why: $(cat "$work/link.html")"
-# The browser shows no frame of it either where a request gets through, as the user's own does.
+# The browser does not show it in a frame even if the request succeeds, as the user's own does.
 curl -sS -D "$work/head" -o "$work/body" "http://127.0.0.1:$port/debug/pprof/"
 grep -qi '^X-Frame-Options: DENY' "$work/head" && grep -qi "^Content-Security-Policy:.*frame-ancestors 'none'" "$work/head" ||
 	fail "a page may be framed: $(cat "$work/head")"

@@ -1,13 +1,13 @@
 #!/bin/sh
-# ps, status, heap, profile, threads and the orders find a process by its number, whatever it has done to it:
-# forked, executed, gone into namespaces, become another user; and say what to do where they may not ask.
+# ps, status, heap, profile, threads and the orders find a process by its pid, also after fork or exec, in namespaces,
+# or as another user. Without permission, the message has the remedy.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have python3
 program=$(program live)
 export XDG_RUNTIME_DIR="$work" # one that belongs to this user
 
-# told COMMAND...: what it prints; it must end well.
+# told COMMAND...: print its output; it must succeed.
 told() {
 	"$agent" "$@" >"$work/told" 2>"$work/told.err" || fail "$*: status $?: $(cat "$work/told.err")"
 	cat "$work/told"
@@ -22,7 +22,7 @@ refused() {
 		fail "$*: $(cat "$work/told.err")"
 }
 
-# listens PID: it has an endpoint by now.
+# listens PID: wait until it has an endpoint.
 listens() {
 	until_true "$agent" status "$1" || fail "$1 has no endpoint: $("$agent" status "$1" 2>&1)"
 }
@@ -74,7 +74,7 @@ refused 'not a process ID' status sh
 "$agent" set "$one" CPU_INTERVAL >/dev/null 2>&1
 [ $? = 2 ] || fail "no usage"
 
-# One that cannot answer is not waited for.
+# A process that cannot answer does not delay the command.
 kill -STOP "$one"
 until_true grep -q '^State:.*T' "/proc/$one/status" || fail "it is not stopped"
 refused "kill -CONT $one" status "$one"
@@ -82,16 +82,16 @@ told ps | grep -q "^ *$one live  *no answer" || fail "ps: $(cat "$work/told")"
 kill -CONT "$one"
 told status "$one" >/dev/null
 
-# Without one, and which it was.
+# Without an endpoint, the message names the process.
 held off LISTEN=off "$program"
 until_true sh -c "grep -q asprof-agent /proc/$pid/task/*/comm" || fail "it is not profiled"
 refused 'has no live endpoint' status "$pid"
 
-# After exec: another program, with an endpoint of its own.
+# After exec: another program, with its own endpoint.
 held exec sh -c "sleep 0.2; exec '$program'"
 until_true sh -c "'$agent' status $pid | grep -q '^executable  *live'" || fail "not after exec"
 
-# After fork: each has its own, and neither the other's.
+# After fork: each process has only its own endpoint.
 held fork python3 -c 'import os, time
 child = os.fork()
 if child: print(child, flush=True)
@@ -108,21 +108,21 @@ kill "$child"
 until_true sh -c "! '$agent' status $child" || fail "a child that has ended answers"
 told status "$pid" >/dev/null
 
-# In a pid namespace with a root directory of its own, two with the number 1 in one directory of sockets.
+# In a pid namespace with its own root directory: two processes with pid 1 use one directory of sockets.
 if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2>/dev/null; then
 	for name in ns1 ns2; do
 		held $name unshare -pf --mount-proc "$program"
 		shell=$pid
 		until_true sh -c "pgrep -P $shell" || fail "no namespace"
 		inside=$(pgrep -P "$shell")
-		hard="$hard $inside" # the first process of a namespace is deaf to the rest
+		hard="$hard $inside" # the first process of a namespace gets no other signals
 		listens "$inside"
 		told status "$inside" | grep -q '^pid  *1$' || fail "in a pid namespace: $(cat "$work/told")"
 		told ps | grep -q "^ *$inside live " || fail "ps: $(cat "$work/told")"
 	done
 fi
 
-# Another user's: root may ask, the other may not, and is told so.
+# Another user's process: root may ask; the other user may not, and gets a message.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	for_everybody
 	chmod 755 "$work"

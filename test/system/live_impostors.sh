@@ -1,7 +1,7 @@
 #!/bin/bash
-# A process that only pretends to be profiled: it is given no token that it has no right to, what is asked of it reaches no
-# other process, what it answers neither crashes the command nor moves the terminal, and one that does not answer holds
-# up no other.
+# A process that pretends to be profiled. It gets no token unless it may have it, and requests for it reach no other
+# process. Its responses neither crash the command nor control the terminal. If it does not answer, it does not delay
+# others.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have python3
@@ -47,7 +47,7 @@ def serve():
         c.close()
 serve()
 END
-# impostor WAY PATH [OTHER]: leaves its number in $pid; what it is sent is in $work/asked.
+# impostor WAY PATH [OTHER]: leaves its pid in $pid; the requests are in $work/asked.
 impostors=0
 impostor() {
 	impostors=$((impostors + 1))
@@ -68,7 +68,7 @@ goes_on() {
 	"$agent" status "$one" | grep -q '^running  *yes$' || fail "$1: the order reached another process"
 }
 
-# ---- no other process is reached ----
+# ---- no other process gets the request ----
 for way in linked hard; do
 	impostor $way "$work/$way.sock" "$work/one.sock"
 	for order in stop flush status; do
@@ -86,7 +86,7 @@ inode = next(line.split()[6] for line in open('/proc/net/unix') if line.rstrip()
 kept = []
 os.makedirs(sys.argv[3])
 os.chdir(sys.argv[3])
-for i in range(300): # the list is ordered by numbers of files
+for i in range(300): # the list is sorted by inode numbers
     name = '%d\n0: 2 0 10000 1 1 %s %s' % (i, inode, sys.argv[2])
     os.makedirs(os.path.dirname(name))
     s = socket.socket(socket.AF_UNIX)
@@ -112,7 +112,7 @@ for path in "$work/forged.sock" /nowhere; do
 done
 over "$forged"
 
-# ---- a socket of a process that has ended, whose number the asked process has now ----
+# ---- a socket of an ended process, whose pid the requested process has now ----
 cat >"$work/stale.py" <<'END'
 import ctypes, os, socket, sys, time
 work, program, preload = sys.argv[1:]
@@ -189,7 +189,8 @@ impostor answers "$work/fake.sock"
 grep -q 'GET /status' "$work/asked" || fail "it was not asked"
 ! grep -q $token "$work/asked" || fail "a Unix socket got the token: $(cat "$work/asked")"
 fake=$pid
-# At an address: who is asked by number, as what listens there is its own; not whoever is found.
+# At an address: a process that is named by pid gets it, because it owns the listening socket; a process that was only
+# found does not.
 : >"$work/asked"
 impostor answers 0
 "$agent" ps >"$work/ps" 2>&1 || fail "ps: status $?: $(cat "$work/ps")"
@@ -198,7 +199,7 @@ grep -q 'GET /status' "$work/asked" || fail "it was not asked"
 "$agent" status "$pid" >"$work/said" 2>&1 || fail "status $?: $(cat "$work/said")"
 grep -q "Bearer $token" "$work/asked" || fail "no token for an address: $(cat "$work/asked")"
 over "$pid"
-# What listens at that address here is another process than in its network namespace.
+# In its network namespace, another process listens at that address.
 if unshare -n true 2>/dev/null && [ "$(id -u)" = 0 ]; then
 	impostor answers 0
 	port=$(awk '{ print $2 }' "$work/impostor.$impostors")
@@ -221,7 +222,7 @@ END
 fi
 unset ASPROF_AGENT_LISTEN_TOKEN
 
-# ---- what it answers ----
+# ---- its responses ----
 impostor raw "$work/raw.sock"
 "$agent" status "$fake" >"$work/status" 2>"$work/said" || fail "status $?: $(cat "$work/said")"
 "$agent" status "$fake" --json >"$work/json" 2>>"$work/said" || fail "status --json: $?: $(cat "$work/said")"
@@ -245,7 +246,7 @@ END
 over "$fake"
 over "$pid"
 
-# ---- who does not answer ----
+# ---- no response ----
 for i in 1 2 3 4 5; do
 	impostor silent "$work/silent.$i"
 	impostor drips "$work/drips.$i"

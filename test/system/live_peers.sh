@@ -1,7 +1,7 @@
 #!/bin/sh
-# Whatever is sent to the live endpoint, and however slowly: the program goes on as without, the endpoint answers
-# those who ask as they should, and neither memory nor descriptors grow. FUZZ: for so many seconds requests with bytes
-# changed, in pieces, halves, several at a time, and not taken (2; test/long: 600).
+# Any requests to the live endpoint, however slow: the program runs as without them, clients with correct requests get
+# their responses, and neither memory nor descriptors grow. FUZZ: seconds of requests with changed bytes, in pieces,
+# incomplete, several at a time, and with unread responses (2; test/long: 600).
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have curl python3
@@ -13,7 +13,7 @@ until_true grep -q ready "$work/one.out" || fail "the program does not run: $(ca
 until_true test -S "$socket" || fail "no socket"
 answers 200 "$socket" /status
 
-# open_files: descriptors of the thread that serves; resident: KiB of the process.
+# open_files: descriptors of the serving thread; resident: KiB of the process.
 for task in /proc/"$pid"/task/*; do
 	[ "$(cat "$task/comm")" = asprof-live ] && server=$task
 done
@@ -52,7 +52,7 @@ def ask(target=b'/status', method=b'GET', body=b''):
             return answer
         answer += more
 
-# A thousand at once: each gets its answer.
+# A thousand clients at once: each gets its response.
 def thousand():
     good, bad = [], []
     def one():
@@ -67,15 +67,15 @@ def thousand():
     assert len(good) == 1000, (len(good), bad[:3])
 thousand()
 
-# More than may be there at a time that say nothing, or half of something: others are answered all the same.
+# More connections than allowed without a request, or with half of one: others get their responses nevertheless.
 slow = [connect() for _ in range(100)]
 for i, s in enumerate(slow):
     try:
         s.sendall(b'GET /status HTTP/1.1\r\nX: '[:i % 20])
     except OSError:
-        pass # it had to make room
+        pass # it had to close others
 assert ask().startswith(b'HTTP/1.1 200 ')
-# Those that are left get nothing and are closed within the time for a request.
+# The rest gets nothing, and is closed after the time limit of a request.
 begun = time.monotonic()
 for s in slow:
     try:
@@ -85,14 +85,14 @@ for s in slow:
     s.close()
 assert time.monotonic() - begun < 60
 
-# Who asks and does not take the answer.
+# A client that does not read the response.
 for _ in range(50):
     s = connect()
     s.sendall(b'GET /debug/pprof/ HTTP/1.1\r\n\r\n')
     s.close()
 
-# Garbage, and all that may be asked with bytes changed; whole, in pieces, in halves, several at a time, and by who does
-# not take the answer or hangs up.
+# Random bytes, and all routes with changed bytes: whole, in pieces, incomplete, several at a time, with unread
+# responses, and with closed connections.
 def whole(method, target, body=b'', headers=b''):
     length = b'Content-Length: %d\r\n' % len(body) if body else b''
     return method + b' ' + target + b' HTTP/1.1\r\nHost: localhost\r\n' + headers + length + b'\r\n' + body
@@ -127,11 +127,11 @@ def hurl(until):
         way = random.randrange(12)
         s = connect()
         try:
-            if way == 0: # half of it, slowly, and then gone
+            if way == 0: # half of it, slowly, and then closed
                 for i in range(0, len(data) // 2, 1 + len(data) // 9):
                     s.sendall(data[i:i + 1 + len(data) // 9])
                     time.sleep(0.02)
-            elif way == 1: # nothing is taken
+            elif way == 1: # nothing is read
                 s.sendall(data)
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
             else:
@@ -144,7 +144,7 @@ def hurl(until):
                     wrong.append((data, answer))
         except (ConnectionError, BrokenPipeError):
             pass
-        except Exception as e: # one that is never answered, too
+        except Exception as e: # also a request that is never complete
             wrong.append((data, e))
         s.close()
         hurled[0] += 1
@@ -159,7 +159,7 @@ def hurl_for(seconds):
     assert not wrong, wrong[:3]
     assert ask().startswith(b'HTTP/1.1 200 ')
 
-# What is made once is there after the first tenth.
+# Resources that are created once exist after the first tenth.
 hurl_for(seconds / 10)
 before, end = resident(), time.monotonic() + seconds * 9 / 10
 while (left := end - time.monotonic()) > 0:
@@ -170,7 +170,7 @@ assert resident() < before + 16384, 'memory grows'
 ask(b'/start', b'POST')
 ask(b'/options', b'POST', b'CPU_INTERVAL=10ms')
 
-# Many profiles at a time: as many as there may be, and the rest are told so.
+# Many profiles at a time: as many as allowed; the others get an error.
 codes = []
 def profile():
     codes.append(ask(b'/debug/pprof/profile?seconds=1')[9:12])
@@ -178,7 +178,7 @@ threads = [threading.Thread(target=profile) for _ in range(12)]
 for t in threads: t.start()
 for t in threads: t.join()
 assert codes.count(b'200') >= 4 and codes.count(b'200') + codes.count(b'503') == 12, codes
-# Who has gone meanwhile leaves the place to others.
+# A client that has disconnected frees its place for others.
 for _ in range(8):
     s = connect()
     s.sendall(b'GET /debug/pprof/profile?seconds=3600 HTTP/1.1\r\n\r\n')

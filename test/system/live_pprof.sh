@@ -1,6 +1,6 @@
 #!/bin/sh
-# What reads Go's profiles over HTTP reads ours as it is: redis, filled with a known amount, by `go tool pprof
-# http://…`; within 5 in 100 of what redis itself says it has.
+# Tools for Go's profiles over HTTP can read the endpoint: redis with a known amount of data, by `go tool pprof
+# http://…`, within 5% of redis's own value.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have curl python3 redis-server redis-cli go
@@ -13,7 +13,7 @@ held redis NATIVE_MEM=4k CPU_INTERVAL=1ms LISTEN="127.0.0.1:$port" \
 until_true redis-cli -s "$store" ping || fail "no redis: $(cat "$work/redis.out" "$work/redis.err")"
 until_true curl -sf "http://127.0.0.1:$port/status" || fail "no endpoint"
 
-# shown PATH: what pprof says is the sum, in bytes.
+# shown PATH: the sum that pprof prints, in bytes.
 shown() {
 	go tool pprof -top -nodecount=0 -unit=B "http://127.0.0.1:$port$1" >"$work/top" 2>"$work/top.err" ||
 		fail "$1: $(cat "$work/top.err")"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `asprof-agent profile` samples at its own intervals. The agent restores the settings when the client ends, also by SIGKILL,
-# and profiles at the same time do not disturb each other. The name of the output chooses its format.
+# `asprof-agent profile` samples at its own intervals. The agent restores the settings when the client ends, also by
+# SIGKILL. Profiles at the same time do not disturb each other. The name of the output file chooses its format.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have python3
@@ -12,13 +12,13 @@ interval() {
 	"$agent" status "$1" --json >"$work/body" 2>/dev/null && [ "$(status settings "$2")" = "$3" ]
 }
 
-# soon PID NAME WANTED WHAT: it will have it.
+# soon PID NAME WANTED WHAT: wait until it has it.
 soon() {
 	until_true interval "$1" "$2" "$3" ||
 		fail "$4: $2 is not $3: $("$agent" status "$1" | grep -E 'settings|error')"
 }
 
-# client PID OPTION...: a profile that lasts until it is ended; its number is $client.
+# client PID OPTION...: start a profile that lasts until it is ended; its pid is $client.
 client() {
 	"$agent" profile "$@" -t 10m top >"$work/client.out" 2>&1 &
 	client=$!
@@ -56,7 +56,7 @@ one_engine() {
 }
 
 one_engine builtin NATIVE_MEM=4k
-# What lives is still known: nothing was restarted.
+# Live allocations are still known: nothing was restarted.
 "$agent" heap "$pid" collapsed --total >"$work/folded" || fail "heap"
 within 5 $((32 << 20)) "$(samples 'main;hold' <"$work/folded")" "heap after profiles"
 
@@ -84,7 +84,7 @@ interval "$pid" cpu_interval_ns 50000000 || fail "the settings after all"
 
 [ -z "${ASPROF_TEST_LIB:-}" ] || one_engine async-profiler ENGINE=async-profiler LIB="$ASPROF_TEST_LIB"
 
-# Over TCP a change needs a token. Without one the process's own intervals do.
+# Over TCP a change needs a token. Without one, the process's own intervals are used.
 port=$(python3 -c 'import socket
 s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 held tcp LISTEN="127.0.0.1:$port" "$program" 1

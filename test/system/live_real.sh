@@ -1,6 +1,6 @@
 #!/bin/bash
-# ps, status, heap and profile on redis, python and a Java machine at once, each with its own functions; where python has
-# forked and executed another program, in a pid namespace, and of another user, for root.
+# ps, status, heap and profile on redis, python and a Java program at the same time, each with its own functions. Also
+# after fork and exec of python, in a pid namespace, and of another user, as root.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have redis-server redis-cli /usr/bin/python3
@@ -10,7 +10,7 @@ told() {
 	"$agent" "$@" >"$work/told" 2>"$work/told.err" || fail "$*: status $?: $(cat "$work/told.err")"
 	cat "$work/told"
 }
-# shows PID FUNCTION: a profile of it has that, once it has had a processor.
+# shows PID FUNCTION: a profile of it has FUNCTION, once it has had a processor.
 shows() {
 	"$agent" profile "$1" -t 0.5s collapsed >"$work/told" 2>&1
 	grep -q "$2" "$work/told"
@@ -72,7 +72,7 @@ for each in "$redis redis-server builtin" "$python python3 builtin" "$child pyth
 	told status "$number" | grep -q '^running  *yes$' || fail "status of $each: $(cat "$work/told")"
 done
 
-# What each holds, and does.
+# The memory and the functions of each.
 redis-cli -s "$work/socket" eval 'for i = 1, 3000 do redis.call("set", "key" .. i, string.rep("x", 8100)) end' 0 >/dev/null ||
 	fail "redis: $(cat "$work/redis.out")"
 told heap "$redis" collapsed --total >"$work/folded"
@@ -84,7 +84,7 @@ done) &
 running="$running $!"
 until_true shows "$redis" lua || fail "the profile of redis: $(head -n 5 "$work/told")"
 rm "$work/busy"
-# (Ten million bytes, of which a sample is off by half a million one time in three.)
+# (Ten million bytes; the estimate is off by half a million one time in three.)
 for each in $python $child; do
 	told heap "$each" collapsed --total >"$work/folded"
 	[ "$(samples . <"$work/folded")" -gt $((7 << 20)) ] || fail "the heap of python $each: $(head -n 5 "$work/folded")"

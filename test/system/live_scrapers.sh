@@ -1,7 +1,7 @@
 #!/bin/bash
-# What scrapers ask for, as they ask: Prometheus for metrics, which Prometheus' own parsers read where one of them is here
-# (the client library's for Python, promtool); Parca and Pyroscope for CPU time of some seconds, memory and
-# goroutines, all at once, as gzipped profile.proto, which pprof reads where go is.
+# The requests of scrapers: Prometheus for metrics, checked by Prometheus' own parsers if installed (the client
+# library for Python, promtool); Parca and Pyroscope for CPU time of some seconds, memory and goroutines, all at once,
+# as gzipped profile.proto, checked by pprof if go is installed.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have curl python3 gzip
@@ -48,8 +48,8 @@ if command -v promtool >/dev/null; then
 	echo 'nothing to say for promtool'
 fi
 
-# ---- Parca, Pyroscope: what their default jobs ask for, but for block and mutex ----
-# profiles URL WHAT...: each is there, and pprof reads it.
+# ---- Parca, Pyroscope: the requests of their default jobs, without block and mutex ----
+# profiles URL WHAT...: each is there, and pprof can read it.
 profiles() {
 	at=$1 asking=
 	shift
@@ -67,7 +67,7 @@ profiles() {
 		if go tool -n pprof >/dev/null 2>&1; then
 			go tool pprof -raw "$work/$each.pb.gz" >"$work/raw" 2>"$work/err" || fail "$each: pprof: $(cat "$work/err")"
 			grep -q '^Samples:' "$work/raw" || fail "$each: $(head -n 20 "$work/raw")"
-			# Parca breaks down over a profile that does not tell what is between two samples.
+			# Parca crashes on a profile without the period between two samples.
 			grep -q '^PeriodType: [a-z]' "$work/raw" && grep -q '^Period: [1-9]' "$work/raw" ||
 				fail "$each: no period: $(head -n 20 "$work/raw")"
 			case $each in
@@ -84,7 +84,7 @@ if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 		NATIVE_MEM_ENGINE=builtin LISTEN="127.0.0.1:$port" "$live"
 	url=http://127.0.0.1:$port
 	until_true sh -c "curl -sf $url/metrics | grep -q '^asprof_agent_samples_total [1-9]'" || fail 'no samples by async-profiler'
-	# The second is of a chunk that follows others.
+	# The second profile begins with a later chunk.
 	profiles "$url" 'profile?seconds=1'
 	profiles "$url" 'profile?seconds=1' 'wall?seconds=1' heap
 fi

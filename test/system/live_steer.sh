@@ -1,7 +1,7 @@
 #!/bin/sh
-# Stopped and started again and again under load, and options changed as often: no memory, descriptor, thread
-# or timer is left behind, the program is as without, and the samples between are all in the recordings. After a
-# stop its timers, threads and handlers are as before the start. TIMES=60 ENGINE=builtin (test/long: 1000, and both engines)
+# Stops and starts again and again under load, and as many changes of options. No memory, descriptor, thread or timer
+# is left. The program behaves as without the agent, and the recordings have all samples between stops. After a stop,
+# timers, threads and handlers are as before the start. TIMES=60 ENGINE=builtin (test/long: 1000, and both engines)
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 have python3
@@ -54,10 +54,10 @@ def steer(count):
         ask(b'POST', b'/start')
         ask(b'POST', b'/options', b'CPU_INTERVAL=%dms&TAGS=turn=%d' % (1 + i % 9, i))
 
-# What is made once is there after the first.
+# Resources that are created once exist after the first round.
 steer(20)
 ask(b'POST', b'/stop')
-time.sleep(1) # the endpoint is done with us
+time.sleep(1) # the endpoint has closed the connection
 before = state()
 assert before[2] == 0, f'{before[2]} timers are left after a stop'
 ask(b'POST', b'/start')
@@ -76,7 +76,7 @@ assert state()[4] != after[4], 'no handler while it samples, or one behind a sto
 STEER
 kill -0 "$pid" || fail "the program is gone"
 [ ! -s "$work/one.err" ] || fail "it complains: $(head -n 5 "$work/one.err")"
-# (Between a start and the next stop there is hardly time for one.)
+# (There may be no time for one between a start and the next stop.)
 sampled() {
 	ask "$socket" /flush -X POST >/dev/null
 	"$agent" collapsed "$work/one" | grep -q 'main;spin'
@@ -85,9 +85,9 @@ until_true sampled || fail "no sample of spin()"
 kill "$pid"
 wait "$pid"
 
-# No sample is lost but in the gaps: of what the program computes between an answer to a start and the next request for a
-# stop each interval is a sample, but for those of the last tick, of 10 ms at most, which the kernel may not have told of
-# yet; and each that was taken is in the recordings.
+# Samples are lost only in the gaps. For the CPU time between the response to a start and the next request to stop,
+# there is a sample per interval. The last tick, at most 10 ms, may be missing, because the kernel may not have
+# reported it yet. Each sample that was taken is in the recordings.
 held two ENGINE="$engine" LIB="$lib" CPU_INTERVAL=2ms WALL_INTERVAL=off LISTEN="unix:$socket.2" "$program" 1
 until_true test -S "$socket.2" || fail "no socket"
 python3 - "$socket.2" "$pid" >"$work/taken" <<'COUNT' || fail "see above: $(cat "$work/taken")"
@@ -110,7 +110,7 @@ def taken():
     assert status['samples']['lost'] == 0, status
     return status['samples']['taken']
 
-# What the program's own threads have computed, in intervals.
+# The CPU time of the program's own threads, in intervals.
 def intervals():
     total = 0
     for t in os.listdir(f'/proc/{pid}/task'):
@@ -141,5 +141,5 @@ recorded=$("$agent" summary "$work/two" | awk '$NF == "jdk.ExecutionSample" { pr
 read -r first taken least most <"$work/taken"
 echo "$((recorded - first)) samples, of $least to $most that are due"
 [ $((recorded - first)) -ge "$least" ] && [ $((recorded - first)) -le "$most" ] || fail "samples are lost, or made up"
-# (async-profiler begins anew to count.)
+# (async-profiler restarts its counters.)
 [ "$engine" != builtin ] || [ "$recorded" = "$taken" ] || fail "$recorded samples in the recordings, $taken taken"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# One stack of each thread, now, where async-profiler takes the samples: the builtin engine looks, and leaves nothing behind.
+# The current stack of each thread while async-profiler takes the samples: the builtin engine takes them, and leaves
+# nothing.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/live.inc"
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB does not name async-profiler's library"
@@ -15,7 +16,7 @@ held one ENGINE=async-profiler LIB="$ASPROF_TEST_LIB" CPU_INTERVAL=1ms "$program
 one=$pid
 until_true "$agent" status "$one" || fail "no endpoint: $(cat "$work/one.err")"
 until_true grep -q ready "$work/one.out" || fail "the program does not run"
-# From when the engine has its timers and the program waits.
+# Wait until the engine has its timers and the program waits.
 is_settled() {
 	signals >"$work/before"
 	sleep 0.3
@@ -23,7 +24,7 @@ is_settled() {
 	cmp -s "$work/before" "$work/again" && grep -q '^ID' "$work/before"
 }
 until_true is_settled || fail "no timers: $(cat "$work/before")"
-# On a busy machine a thread may not get a processor before the answer is due.
+# On a busy machine a thread may not get a processor before the response is due.
 shows_threads() {
 	"$agent" threads "$one" >"$work/told" 2>"$work/told.err" || fail "threads: $(cat "$work/told.err")"
 	grep -q '^ *wait_here' "$work/told" && [ "$(grep -c '^\[live tid=' "$work/told")" = 2 ]

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The agent allocates nothing while it holds the loader's lock, whatever is loaded or goes, and goes
-# on reporting while the program holds it.
+# The agent allocates nothing while it holds the loader's lock, also when libraries are loaded and unloaded. It
+# continues to report while the program holds the lock.
 . "$(dirname "$0")/mem.inc"
 
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/strict.so" \
@@ -48,7 +48,7 @@ for mem in off 4k; do
 done
 [ -n "$(ls "$work/out")" ] || fail "no report"
 
-# Until there are reports of it, 20 s at most.
+# Until it has reports, at most 20 s.
 cat >"$work/holds.c" <<'C'
 #include <link.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 {
 	char *pattern = argv[argc - 1];
 
-	/* The agent has the loader look for functions when it starts. */
+	/* The agent asks the loader for functions at its start. */
 	for (int i = 0; i < 20000 && !reports(pattern); i++)
 		usleep(1000);
 	dl_iterate_phdr(held, pattern);

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A program with as long a name as a file may have: the local file's is cut between two characters,
-# and what goes with the upload holds it whole.
+# A program with the longest possible file name: the name of the local file is cut between two characters, and the
+# upload's metadata has the whole name.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 store
 
-# 255 bytes, whose 200th is within a character.
+# 255 bytes; byte 200 is inside a character.
 name=x$(printf 'é%.0s' $(seq 127))
 cp "$(command -v sleep)" "$work/$name" || fail "no file system for such a name"
 env AWS_ACCESS_KEY_ID="$access" AWS_SECRET_ACCESS_KEY="$secret" AWS_REGION=us-east-1 \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program whose agent has no processor when it ends says which reports are lost, however it ends.
+# If the agent has no processor when the program ends, a line names the lost reports, for each kind of exit.
 . "$(dirname "$0")/agent.inc"
 
 export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b AWS_EC2_METADATA_DISABLED=true
@@ -10,7 +10,7 @@ for engine in $(engines); do
 	for end in 'exit 0' 'signal 143' 'both 143'; do
 		for log in '' "$work/log"; do
 			rm -f "$work/err" "$work/log"
-			# Nobody listens at that port.
+			# No server listens at that port.
 			{ profiled "$work/reports" "$engine" FORK=off EXIT_TIMEOUT=1s S3_BUCKET=b S3_REGION=r \
 				S3_ENDPOINT=http://127.0.0.1:1 ${log:+"LOG_FILE=$log"} METADATA=none \
 				"$holds_agent" ${end% *}; } 2>"$work/err"

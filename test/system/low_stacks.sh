@@ -1,6 +1,6 @@
 #!/bin/bash
-# A sample needs no room where the program is: its coroutines and threads may have next to none left,
-# with no stack for signals of their own; and they do not see that they are given one.
+# A sample needs no space on the program's stack. Coroutines and threads may have almost no stack left, and no signal
+# stack of their own. They do not see that they get one.
 . "$(dirname "$0")/agent.inc"
 
 low_stacks=$(program low_stacks)

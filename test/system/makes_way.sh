@@ -1,6 +1,7 @@
 #!/bin/bash
-# A program that enters a user namespace, or keeps capabilities beyond its user, is profiled on behind it, though no
-# thread may be there while it does so; and no thread has more than the program then.
+# A program that enters a user namespace, or keeps capabilities when it changes its user, is still profiled
+# afterwards, though no thread of the agent may exist meanwhile. No thread of the agent then has more rights than the
+# program.
 . "$(dirname "$0")/agent.inc"
 
 makes_way=$(program makes_way)
@@ -14,7 +15,7 @@ for how in $ways; do
 	[ $status != 77 ] || continue
 	[ $status = 0 ] || fail "$how: status $status bare"
 	for engine in $(engines); do
-		# With no delay there is a thread again at once; with one there is a timer.
+		# Without a delay there is a thread again at once; with one there is a timer.
 		for delay in 0 50ms; do
 			rm -rf "$work/reports" && mkdir -m 0777 "$work/reports"
 			profiled "$work/reports" "$engine" CPU_INTERVAL=10ms START_DELAY=$delay "$makes_way" "$how" 2>"$work/err"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program with 15,000 different stacks in one report keeps them, of CPU time, wall-clock time and memory; stacks beyond
-# the limit are counted.
+# A report keeps 15,000 different stacks of a program, for CPU time, wall-clock time and memory. Stacks beyond the
+# limit are counted.
 . "$(dirname "$0")/agent.inc"
 
 many=$(program many_stacks) || exit 1
@@ -18,7 +18,7 @@ run() {
 		fail "${settings[*]}: status $?"
 }
 
-# full DIR METRIC...: samples without a stack, of those in DIR.
+# full DIR METRIC...: number of samples without a stack in DIR.
 full() {
 	dir=$work/$1
 	shift
@@ -26,13 +26,13 @@ full() {
 	samples 'stack table full' <"$work/stacks"
 }
 
-# Which has more than fit in one chunk, on a machine that is not too busy.
+# More than fit in one chunk, on a machine that is not too busy.
 run cpu CPU_INTERVAL=1ms -- 2500 300
 [ "$(full cpu --cpu)" = 0 ] || fail "cpu: $(full cpu --cpu) samples without a stack"
 run wall CPU_INTERVAL=off WALL_INTERVAL=1ms -- 2500 300
 [ "$(full wall --wall)" = 0 ] || fail "wall: $(full wall --wall) samples without a stack"
 
-# These are as many on any machine.
+# The same number on any machine.
 run memory NATIVE_MEM=0 -- 2000 30 15000
 [ "$(cat "$work/paths")" = 15000 ] || fail "memory: $(cat "$work/paths") paths"
 for metric in '--alloc' '--live' '--live --retained'; do

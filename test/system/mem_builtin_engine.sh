@@ -1,5 +1,5 @@
 #!/bin/bash
-# With async-profiler for cpu and wall the builtin sampler's memory stands in the same reports.
+# With async-profiler for CPU and wall-clock samples, the same reports have the builtin sampler's memory.
 . "$(dirname "$0")/mem.inc"
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB is not set"
 export ASPROF_AGENT_NATIVE_MEM=64k

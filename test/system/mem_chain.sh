@@ -1,7 +1,6 @@
 #!/bin/bash
-# Real programs do what they do bare, sampled with each allocator that is at hand behind us or
-# before us; a program with a malloc of its own is recognised, and unharmed.
-# Takes long.
+# Real programs behave as without the agent while their memory is sampled, with each installed allocator preloaded
+# before or after the agent. A program with its own malloc is recognized, and runs unharmed. Takes long.
 . "$(dirname "$0")/mem.inc"
 lib=$B/libasprof_preload.so
 
@@ -47,7 +46,7 @@ program_redis() {
 }
 
 found=0
-# The allocator's own name, or none.
+# The name of the allocator, or none.
 allocators=none
 for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libtcmalloc.so.4 libmimalloc.so.2; do
 	LD_PRELOAD=$name /bin/true 2>&1 | grep -q 'cannot be preloaded' || allocators="$allocators $name"
@@ -74,7 +73,7 @@ for program in sqlite3 python3 node redis; do
 	done
 done
 
-# An executable that does not move has the C library's malloc at an address of its own.
+# A non-PIE executable has an address of its own for the C library's malloc.
 cat >"$work/fixed.c" <<'C'
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What a program and its forked child allocate before the start delay is over is in their reports, by its bytes.
+# The reports of a program and of its forked child have their allocations before the end of the start delay, with the
+# right bytes.
 . "$(dirname "$0")/mem.inc"
 
 early=$(program mem_early) || exit 1
@@ -8,7 +9,7 @@ export ASPROF_AGENT_NATIVE_MEM=128k
 preloaded "$early" 2>"$work/err" || fail "status $?: $(cat "$work/err")"
 [ ! -s "$work/err" ] || fail "$(cat "$work/err")"
 
-# bytes FUNCTION OPTION...: of the stacks in which main calls FUNCTION.
+# bytes FUNCTION OPTION...: bytes of the stacks in which main calls FUNCTION.
 bytes() {
 	local function=$1
 	shift

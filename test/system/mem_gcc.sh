@@ -1,6 +1,6 @@
 #!/bin/bash
-# With each allocation recorded gcc compiles a large file to the same object; what could not be
-# recorded is counted. FUNCTIONS=10000 makes a file that takes minutes.
+# With each allocation recorded, gcc compiles a large file to the same object. Allocations that could not be recorded
+# are counted. FUNCTIONS=10000 makes a file that takes minutes.
 . "$(dirname "$0")/mem.inc"
 have gcc
 
@@ -16,4 +16,4 @@ cmp "$work/bare.o" "$work/sampled.o" || fail "another object"
 "$B/asprof-agent" summary "$work"/out/cc1_*.jfr >"$work/summary" || fail "unreadable"
 grep -q 'Lost  *[0-9]* samples' "$work/summary" || fail "no count of losses: $(cat "$work/summary")"
 awk '$NF == "profiler.Malloc" { n = $1 } END { exit !(n > 1000) }' "$work/summary" ||
-	fail "hardly any allocation: $(cat "$work/summary")"
+	fail "almost no allocations: $(cat "$work/summary")"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# When what is retained has grown by its share a report goes out before its time, and the log names
-# the five stacks that hold most, the heaviest first.
+# When retained memory has grown by the set share, a report is sent early, and the log names the five largest stacks,
+# the heaviest first.
 . "$(dirname "$0")/mem.inc"
-export ASPROF_AGENT_NATIVE_MEM=1k # and no report is due in an hour
+export ASPROF_AGENT_NATIVE_MEM=1k # and no report is due for an hour
 
-# Passed when the last function has 18 of its 30 MiB; the first report is what growth is measured by.
+# The threshold is passed when the last function has 18 of its 30 MiB; growth is relative to the first report.
 growth=$(program mem_growth) || exit 1
 ASPROF_AGENT_NATIVE_MEM_GROWTH=300% preloaded "$growth" "$work/out" 2>"$work/err" ||
 	fail "status $?: $(cat "$work/err")"
@@ -15,6 +15,6 @@ named=$(sed -n 's/.*NATIVE_MEM_GROWTH: [0-9]* bytes in [0-9]* allocations: \(kee
 [ "$named" = "keep_first keep_before keep_second keep_third keep_fourth" ] ||
 	fail "the holders are '$named': $(cat "$work/err")"
 
-# By their times the second of the reports, not counting the last one at the end.
+# By their times, it is the second report, without the last one at the end.
 early=$(find "$work/out" -name '*.jfr' -printf '%T@ %p\n' | sort -n | sed -n '2s/^[^ ]* //p')
 "$B/asprof-agent" top --live "$early" | grep -q keep_second || fail "the report lacks the holders"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# An allocation of NATIVE_MEM_LIMIT or more is refused with ENOMEM, its stack is logged and
-# recorded; all others go through, with and without sampling.
+# An allocation of NATIVE_MEM_LIMIT or more fails with ENOMEM, and its stack is logged and recorded. All other
+# allocations succeed, with and without sampling.
 . "$(dirname "$0")/mem.inc"
 
 limits=$(program mem_limits) || exit 1

@@ -1,5 +1,5 @@
 #!/bin/bash
-# An allocation counts once, also where a C library's calloc calls malloc, as musl's does.
+# An allocation counts once, even if the C library's calloc calls malloc, as musl's does.
 . "$(dirname "$0")/mem.inc"
 
 export ASPROF_AGENT_NATIVE_MEM=256k

@@ -1,10 +1,10 @@
 #!/bin/bash
-# async-profiler samples the memory of a program that does not move and uses the address of free,
-# which in every library is then that of a stub in the program.
+# async-profiler samples the memory of a non-PIE program that uses the address of free. In every library that address
+# is then a stub in the program.
 . "$(dirname "$0")/mem.inc"
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB is not set"
 
-# Until the second report, which is of a second in which it ran; 60 s at most.
+# Until the second report, which covers a second in which it ran; 60 s at most.
 cat >"$work/stub.c" <<'END'
 #include <stdlib.h>
 #include <time.h>

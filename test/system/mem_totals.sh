@@ -1,6 +1,6 @@
 #!/bin/bash
-# Totals by stack and retained bytes are within 3% of what a program says it allocated, and
-# nothing that was freed is retained. ROUNDS=20 takes about a minute.
+# Totals by stack and retained bytes are within 3% of the program's own numbers, and no freed memory is retained.
+# ROUNDS=20 takes about a minute.
 . "$(dirname "$0")/mem.inc"
 have jfr python3
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""EC2's and ECS's metadata services for the tests, as strict as the real ones: version 1 of IMDS
-is refused, a token is given for PUT with its lifetime only and is good for that long, who comes
-through a proxy gets none, and any other request is 4xx.
+"""Metadata services of EC2 and ECS for the tests, as strict as the real ones. Version 1 of IMDS is refused. PUT
+returns a token only with a lifetime, and the token is valid for that time. A request through a proxy gets no token,
+and any other request gets 4xx.
 
 usage: metadata_server.py      prints its port; the log of refused requests goes to stderr"""
 
@@ -11,7 +11,7 @@ import secrets
 import sys
 import time
 
-tokens = {}  # and the moment until which each is good
+tokens = {}  # and the time until which each is valid
 DOCUMENT = {'instanceId': 'i-0123_45/6', 'accountId': '123456789012', 'region': 'eu-north-1',
             'instanceType': 'm5.large'}
 KEYS = {'Code': 'Success', 'AccessKeyId': 'tester', 'SecretAccessKey': 'testing',

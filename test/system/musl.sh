@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that is built for musl is profiled as one for glibc is, by both engines: its threads, what it allocates,
-# and its forked children, with its output and status as they are.
+# Both engines profile a program for musl as one for glibc: its threads, its allocations and its forked children. Its
+# output and status do not change.
 . "$(dirname "$0")/agent.inc"
 
 command -v musl-gcc >/dev/null || {
@@ -70,7 +70,8 @@ for engine in $(engines); do
 	[ "$status $said" = "5 out" ] || fail "$engine: status $status: $said"
 	[ "$(find "$reports" -name '*.jfr' -printf '%f\n' | cut -d_ -f2 | sort -u | wc -l)" -eq 2 ] ||
 		fail "$engine: not a profile of each: $(ls "$reports")"
-	# (That engine goes by frame pointers, which musl has not: its stacks may begin with another function of the program.)
+	# (That engine uses frame pointers, which musl does not have: its stacks may begin with another function of
+	# the program.)
 	for function in 'thread;burn' 'main;burn'; do
 		[ "$engine" = builtin ] || function=burn
 		"$agent" collapsed --cpu "$reports" | grep -q "$function" || fail "$engine: no $function: $("$agent" collapsed --cpu "$reports")"
@@ -79,7 +80,7 @@ for engine in $(engines); do
 		fail "$engine: what it allocates is not there: $("$agent" collapsed --nativemem "$reports")"
 done
 
-# Where a function has no name, it has none: waits are in one that stands behind another without a size.
+# A function without a name gets none: waits are in such a function, after another one without a size.
 musl-gcc -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fno-builtin -o "$work/own_frames" test/programs/own_frames.c ||
 	fail "cannot build"
 profiled "$work/waits" builtin WALL_INTERVAL=10ms "$work/own_frames" || fail "status $?"
@@ -87,31 +88,32 @@ profiled "$work/waits" builtin WALL_INTERVAL=10ms "$work/own_frames" || fail "st
 grep -q 'main;nap;' "$work/stacks" || fail "$(cat "$work/stacks")"
 ! grep 'nap;.*\(memset\|jmp\)\|wait_for.*\(memset\|jmp\)' "$work/stacks" || fail "those have names of others"
 
-# Through functions of musl's, which tell nothing of themselves, one upon another: what called them.
+# Through several of musl's functions, which have no unwind information: the stack has their caller.
 musl-gcc -O2 -fno-builtin -o "$work/through" test/programs/through.c || fail "cannot build"
 profiled "$work/through_reports" builtin CPU_INTERVAL=2ms "$work/through" || fail "status $?"
-# (The kernel's own clock_gettime() is in no list of musl's.)
+# (The kernel's own clock_gettime() is in no symbol table of musl.)
 "$agent" collapsed --cpu "$work/through_reports" | grep -v clock_gettime >"$work/stacks"
 grep -q 'main;sort_numbers;qsort[^ ]*;compare' "$work/stacks" || fail "qsort: $(cat "$work/stacks")"
 grep -q 'main;write_text;sprintf;[^ ]*vfprintf' "$work/stacks" || fail "sprintf: $(cat "$work/stacks")"
 if grep -E 'sort_numbers;.*printf|write_text;.*(qsort|compare)' "$work/stacks"; then
 	fail "those are no callers"
 fi
-# (Two samples of some 130 had such a one in one run of dozens: it lay beside the stack, and was not found out.)
+# (In one of dozens of runs, two of some 130 samples had such a frame: it was next to the stack, and was not
+# recognized.)
 none=$(grep -E ';0x[0-9a-f]*;|^0x' "$work/stacks" | samples .)
 [ $((none * 20)) -le "$(samples . <"$work/stacks")" ] || fail "in no code: $(cat "$work/stacks")"
-# One that is called by a pointer, which could be any, has none.
+# A function that is called by a pointer has no known caller.
 ! grep 'compare' "$work/stacks" | grep -v 'main;sort_numbers;qsort' || fail "those end early"
 
-# The engine's library by its name alone, where the loader would find it: in LD_LIBRARY_PATH, and where the loader's own
-# file says. (It is beside the directory that the loader is in.)
+# The engine's library by its name only, where the dynamic loader would find it: in LD_LIBRARY_PATH, and by the
+# loader's own file of paths. (That file is next to the loader's directory.)
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 	mkdir -p "$work/root/lib" "$work/root/etc" "$work/opt"
 	loader=$(readelf -l "$work/program" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
 	cp -L "$loader" "$work/root$loader" || fail "no $loader"
 	cp "$ASPROF_TEST_LIB" "$work/opt/libasyncProfiler.so" || fail "no library"
 	musl-gcc -fno-builtin -Wl,--dynamic-linker="$work/root$loader" -o "$work/rooted" "$work/program.c" || fail "cannot build"
-	# found NAME: it has taken the samples; nothing was said.
+	# found NAME: it took the samples, and there was no message.
 	found() {
 		said=$(profiled "$work/found.$1" async-profiler LIB=libasyncProfiler.so CPU_INTERVAL=10ms "$work/rooted" 2>&1)
 		status=$?

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program can leave its namespaces, which the kernel forbids while another thread lives; and calls that it refuses
-# fail with its error, whatever is done behind them.
+# A program can leave its namespaces, which the kernel forbids while another thread exists. Calls that the kernel
+# refuses fail with its error, even if the agent has already ended its threads.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_hooks

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that gives up all files, as Chromium's sandbox does, finds nothing on its standard error, nor do its children;
-# what was recorded before is there.
+# A program that closes all files, as Chromium's sandbox does, gets nothing on its standard error, and neither do its
+# children. Samples from before are in the profile.
 . "$(dirname "$0")/agent.inc"
 
 no_files=$(program no_files)

@@ -12,7 +12,7 @@ cat >"$work/program.c" <<'END'
 #define PR_SET_MDWE 65
 #endif
 
-/* What was forbidden before the program was executed is forbidden from its first instruction on. */
+/* A restriction from before the exec applies from the first instruction on. */
 int main(int argc, char **argv)
 {
 	void *page;

@@ -1,18 +1,18 @@
 #!/bin/bash
-# Functions of JavaScript stand where node's V8 runs them: in samples of CPU time and of allocations, mixed
-# with native functions, each with its line.
+# JavaScript functions are in the stacks where node's V8 runs them, between native functions and with their lines: in
+# samples of CPU time and of allocations.
 #
-#   NODES="/opt/node-22/bin/node …"  try these (node, or nodejs)
+#   NODES="/opt/node-22/bin/node …"  these executables (default: node, or nodejs)
 . "$(dirname "$0")/frames.inc"
 export comment=//
 source=test/programs/shape.js
 
-# frame FUNCTION COMMENT: how it is shown there, as a pattern.
+# frame FUNCTION COMMENT: its form in a stack, as a pattern.
 frame() {
 	echo "$(sed -E 's/[().]/[&]/g' <<<"$1") [(]shape.js:$(line "$2")[)]"
 }
 
-# burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
+# burns FUNCTION COMMENT [AT_LEAST]: it is called at COMMENT.
 burns() {
 	seen "$1" "(^|;)$(frame "$1" "$2");(.*;)?burn [(]shape.js:[0-9]+[)]" "${3:-10}"
 }
@@ -25,7 +25,7 @@ try() {
 	[ ! -s "$work/err" ] || fail "$tried: on standard error: $(cat "$work/err")"
 
 	stacks --cpu
-	# What burns is called by who calls it, all the way.
+	# A computing function has its callers, up to the outermost.
 	all=$(samples '(^|;)burn ' <"$work/stacks")
 	[ "$all" -ge 200 ] || fail "$tried: $all samples: $(head -c 4000 "$work/stacks")"
 	callers='three|one|deeper|sell|counts|fetches|[(]anonymous[)]|works|made_[0-9]+|main'
@@ -33,7 +33,7 @@ try() {
 	[ $((whole * 100)) -ge $((all * 99)) ] ||
 		fail "$tried: $whole of $all have a caller: $(grep -E '(^|;)burn ' "$work/stacks" | head -c 4000)"
 
-	# (These are so many rounds, and not so much time, of which a busy processor may take more for one of them.)
+	# (Each does the same number of rounds. A busy processor may take more time for one of them.)
 	three_to_one 50
 	burns three 'three burns' 30
 	burns one 'one burns'
@@ -44,13 +44,13 @@ try() {
 	burns fetches 'fetches later'
 	burns works works
 	seen serves "$(frame serves serves);(.*;)?$(frame fetches fetches);" 10
-	# A function of V8's own that calls back stands between.
+	# One of V8's own functions that calls back is between them.
 	seen sort ';sorts [(]shape.js:[0-9]+[)];(.*;)?sort;(.*;)?'"$(frame '(anonymous)' compares)"';' 10
 
-	# Sixty calls deep, and every one of them is there.
+	# A recursion of sixty calls has sixty frames.
 	sixty_deep deeper
 
-	# Each function that was made and forgotten has its own name and line.
+	# Each function that was created and dropped has its own name and line.
 	made=$(grep -oE ';made [(]shape.js:[0-9]+[)];(.*;)?made_[0-9]+ [(]made.js:3[)];' "$work/stacks" |
 		grep -oE 'made_[0-9]+' | sort -u | wc -l)
 	[ "$made" -ge 5 ] || fail "$tried: $made of 50 functions that were made: $(head -c 4000 "$work/stacks")"
@@ -58,8 +58,8 @@ try() {
 		grep -v 'shape.js:[0-9]' | sort -u)
 	[ -z "$wrong" ] || fail "$tried: in another file: $wrong"
 
-	# What is V8's own beside functions is shown where that is asked for, and so is either kind of frames alone.
-	# (A function that is compiled when it is first called stands in no stack yet.)
+	# V8's own code between functions is shown on request, and so is each kind of frames alone. (A function that
+	# is compiled at its first call is in no stack yet.)
 	grep -E '[.]js:[0-9]+[)]' "$work/stacks" | grep -E '\[V8\]|Builtins_' >"$work/own" &&
 		fail "$tried: V8's own code: $(head -n 5 "$work/own")"
 	stacks --cpu --frames all
@@ -71,7 +71,7 @@ try() {
 	seen native 'node::'
 	[ "$(samples 'shape.js' <"$work/stacks")" = 0 ] || fail "$tried: functions: $(head -c 4000 "$work/stacks")"
 
-	# Memory that functions allocate outside of V8's heap is theirs, too.
+	# Memory that functions allocate outside V8's heap counts for them, too.
 	"$agent" leaks --lines -n 1 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$tried: no leaks"
 	grep -qE "^ *$(frame hoards hoards) \[programs/shape.js\]" "$work/leaks" ||
 		fail "$tried: what leaks is not named: $(cat "$work/leaks")"
@@ -88,5 +88,5 @@ for tried in $NODES; do
 	again try
 done
 
-# V8 as it is, where that is asked for.
+# V8's native code only, on request.
 as_it_is '' "$tried" "$source"

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Where the kernel lacks a call, as old ones do, or a container's filter refuses it, the program is as it
-# would have been; and profiled in another way, or a line says why not.
+# If the kernel lacks a system call, as old ones do, or a container's filter refuses it, the program behaves as
+# without the agent. It is profiled in another way, or a line gives the reason.
 . "$(dirname "$0")/agent.inc"
 
 lacking=$(program lacking) everyday=$(program everyday)
 "$lacking" 4.14 true || skip "no seccomp filter may be set here"
 [ "$("$everyday")" = out ] || fail "fails by itself"
 
-# lacks ENGINE LINE CALLS: LINE is what stderr matches, empty where the program must be profiled in full.
+# lacks ENGINE LINE CALLS: stderr matches LINE. If LINE is empty, the program must be profiled fully.
 lacks() {
 	local what="without $3, $1" line=$2 own status
 	own=$(mktemp -d "$work/XXXXXX")
@@ -25,7 +25,7 @@ lacks() {
 }
 
 running=()
-# in_turn WORDS...: not more of them at once than there are processors, and two.
+# in_turn WORDS...: run these in parallel, at most two more than there are processors.
 in_turn() {
 	if [ ${#running[@]} -ge $(($(nproc) + 2)) ]; then
 		wait "${running[0]}" || exit 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `asprof-agent options`: whole, readable at 80 columns, valid JSON, no secret shown.
+# `asprof-agent options`: complete, readable at 80 columns, valid JSON, and without secrets.
 set -u
 agent=${B:-build}/asprof-agent
 fail() {
@@ -7,7 +7,7 @@ fail() {
 	exit 1
 }
 
-# Nothing of the caller's environment may count.
+# The caller's environment must not matter.
 for name in $(env | sed -n 's/^\(ASPROF_AGENT_[A-Z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
 done

@@ -1,29 +1,29 @@
 #!/bin/bash
-# What else is in the process keeps what is its own, and we ours: timers and handlers for SIGPROF and SIGVTALRM,
-# gperftools' profiler, async-profiler of the program's own, an auditor of the loader; and a thread that comes by clone(2)
-# is found.
+# The agent and other users of a profiler's resources do not disturb each other: timers and handlers for SIGPROF and
+# SIGVTALRM, gperftools' profiler, heap profilers of allocators, the program's own async-profiler, an auditor of the
+# loader. A thread by clone(2) is found.
 #
-#   GPERFTOOLS=libprofiler.so.0  this profiler (the one that ldconfig knows)
+#   GPERFTOOLS=libprofiler.so.0  this profiler (default: the one that ldconfig knows)
 . "$(dirname "$0")/agent.inc"
 
 own_timers=$(program own_timers) || exit 1
 
-# close WHAT BARE GOT: each number is like that of a bare run, and at most 120. The lower bound is a tenth: where the
-# machine is busy, one signal stands for many expirations of a timer. Without the agent's help it is 0.
+# close WHAT BARE GOT: each number is like that of a bare run, and at most 120. The lower bound is a tenth, because on
+# a busy machine one signal stands for many expirations of a timer. Without the agent's help it is 0.
 close() {
 	awk -v bare="$2" -v got="$3" 'BEGIN { split(bare, b); n = split(got, g);
 		for (i = 1; i <= n; i++) bad += g[i] < b[i] / 10 || g[i] > 120
 		exit n != 2 || bad }' || fail "$1: $3, and bare $2"
 }
 
-# sampled WHAT FUNCTION LEAST MOST: so many samples are of it.
+# sampled WHAT FUNCTION LEAST MOST: check the number of samples of FUNCTION.
 sampled() {
 	"$agent" collapsed --cpu "$work/out" >"$work/stacks" || fail "$1: no profile: $(cat "$work/err")"
 	count=$(samples ";$2(;|$)" <"$work/stacks")
 	[ "$count" -ge "$3" ] && [ "$count" -le "$4" ] || fail "$1: $count samples of $2"
 }
 
-# run ENGINE [VARIABLE=value...] COMMAND...: what it says is in $said.
+# run ENGINE [VARIABLE=value...] COMMAND...: its output is in $said.
 run() {
 	rm -rf "$work/out"
 	said=$(profiled "$work/out" "$@" 2>"$work/err") || fail "$*: $? $(cat "$work/err")"
@@ -40,13 +40,13 @@ for when in early late; do
 	done
 done
 
-# A program may have one thread take its own signals, and block them in all others.
+# A program may receive its own signals in one thread, and block them in all others.
 for engine in $(engines); do
 	run "$engine" CPU_INTERVAL=10ms "$own_timers" blocked
 	sampled "$engine, blocked" in_thread 60 110
 done
 
-# The engine looks each second, and takes one in whom it has seen twice.
+# The engine scans the threads every second, and adds one that it has seen twice.
 run builtin CPU_INTERVAL=10ms "$own_timers" clone
 sampled "a thread by clone" in_clone 20 360
 
@@ -68,20 +68,21 @@ sampled "an auditor" in_main 60 110
 
 gperftools=${GPERFTOOLS:-$(PATH=$PATH:/usr/sbin ldconfig -p 2>/dev/null | awk '/libprofiler\.so/ { print $NF; exit }')}
 if [ -n "$gperftools" ]; then
-	# By SIGPROF, whose handler reads its stacks by way of a pipe; before us and behind us.
+	# It uses SIGPROF, whose handler reads its stacks by a pipe. Preloaded before and after the agent.
 	for engine in $(engines); do
 		for preloads in "$preload $gperftools" "$gperftools $preload"; do
 			rm -rf "$work"/gperftools*
 			run "$engine" CPU_INTERVAL=10ms env CPUPROFILE="$work/gperftools" LD_PRELOAD="$preloads" "$own_timers" none
 			sampled "gperftools, $engine" in_main 60 110
-			# Three words for its head, three and more for each stack.
+			# Three words for the header, three and more for each stack.
 			[ "$(cat "$work"/gperftools* | wc -c)" -gt 300 ] || fail "gperftools, $engine: it has no profile"
 		done
 	done
 else
 	echo "gperftools was left out: it is not on this machine"
 fi
-# The heap profilers of two allocators, each asked for one at the end; and ours of memory.
+# The heap profilers of two allocators, each writing a profile at the end, together with the agent's sampling of
+# memory.
 heap_profiler() {
 	local name=$1 library setting=$3
 
@@ -103,8 +104,8 @@ heap_profiler() {
 heap_profiler jemalloc libjemalloc.so.2 "MALLOC_CONF=prof:true,prof_final:true,prof_prefix:$work/heap"
 heap_profiler tcmalloc libtcmalloc.so.4 "HEAPPROFILE=$work/heap"
 
-# A program that profiles itself by async-profiler has it for itself, where it has loaded it first; else it gets the
-# agent's, whose profile it ends, which is said.
+# A program that profiles itself by async-profiler keeps it if it loads the library first. Otherwise it gets the
+# agent's, and ends the agent's profile; a line reports that.
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 	own_profiler=$(program own_profiler -ldl) || exit 1
 	for engine in auto async-profiler; do
@@ -113,7 +114,7 @@ if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 			fail "its own profiler, $engine: $said $(cat "$work/err")"
 		sampled "its own profiler, $engine" in_main 50 100
 		count=$("$agent" collapsed --cpu "$work/own.jfr" | samples .)
-		# (It is there; on a busy machine one signal stands for many of its intervals.)
+		# (It has samples; on a busy machine one signal stands for many of its intervals.)
 		[ "$count" -ge 5 ] || fail "its own profile, $engine: $count samples"
 	done
 	run async-profiler CPU_INTERVAL=10ms "$own_profiler" "$ASPROF_TEST_LIB" late "$work/own.jfr"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Another preload gives the program another time, by the C library: the agent goes by the kernel's, and
-# samples and reports as ever, whoever comes first.
+# Another preload gives the program another time, by the C library. The agent uses the kernel's time, and samples and
+# reports as usual, in any order of the preloads.
 . "$(dirname "$0")/agent.inc"
 
 low_stacks=$(program low_stacks)

@@ -1,15 +1,15 @@
 #!/bin/bash
-# What the preload has in a stack is not in the profile: where the program waits, is in a handler, allocates,
-# in threads and in children its stacks are as without a profiler.
+# Frames of the preload are not in the profile. A program's stacks are as without a profiler: where it waits, in a
+# handler, in an allocation, in threads and in children.
 . "$(dirname "$0")/agent.inc"
 
 own_frames=$(program own_frames -fno-builtin -O1)
 library='libc\.so\.6\+[0-9a-fx]*'
 
-# (async-profiler knows nothing of us: its recording has our frames, and who reads it leaves them out.)
+# (async-profiler does not know the preload. Its recording has the preload's frames, and readers omit them.)
 for engine in $(engines); do
 	reports=$work/$engine
-	# Samples that find each wait, and that come between two of its waits, which is then made again by us.
+	# Samples that hit each wait, and some between two of its waits, which the preload then restarts.
 	profiled "$reports" "$engine" CPU_INTERVAL=2ms WALL_INTERVAL=10ms NATIVE_MEM=16k "$own_frames" >"$work/said" 2>&1 ||
 		fail "$engine: status $?: $(cat "$work/said")"
 	for kind in cpu wall nativemem; do
@@ -21,13 +21,13 @@ for engine in $(engines); do
 		'work;nap;' ';handle;burn' 'work;burn'; do
 		grep -qE "$stack" "$work/wall" || fail "$engine: no $stack in $(cat "$work/wall")"
 	done
-	# A call that the preload makes of another one, as the C library does.
+	# A call that the preload makes instead of another one, as the C library does.
 	grep -qE 'main;nap;usleep;[a-z_]*nanosleep' "$work/wall" || fail "$engine: no usleep in $(cat "$work/wall")"
 	grep -q 'main;burn' "$work/cpu" || fail "$engine: no child in $(cat "$work/cpu")"
 	grep -qE 'main;allocate(;malloc_hook)? [0-9]*$' "$work/nativemem" || fail "$engine: $(cat "$work/nativemem")"
 done
 
-# A call that is made again and again, as other signals come, is shown by its name.
+# A call that is restarted several times, after several signals, is shown by its name.
 cat >"$work/again.c" <<'C'
 #include <sys/time.h>
 #include <signal.h>

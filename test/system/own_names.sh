@@ -1,13 +1,13 @@
 #!/bin/bash
-# A program that defines functions called as those of the libraries that are linked into the
-# preload runs unharmed, and its reports arrive by HTTPS: neither side takes the other's.
+# A program that defines functions with the same names as the libraries inside the preload runs unharmed, and its
+# reports arrive by HTTPS. Neither side uses the other's functions.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 have openssl
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -fno-builtin -rdynamic -o "$work/own_names" \
 	"$here/../programs/own_names.c" || fail "cannot build"
 
-# Such a program does end where a library takes its functions: or this test would show nothing.
+# The check works: the program ends if a library uses one of its functions.
 echo 'int deflate(void); __attribute__((constructor)) static void f(void) { deflate(); }' |
 	${CC:-cc} -shared -fPIC -x c -o "$work/taker.so" - || fail "cannot build"
 said=$(LD_PRELOAD=$work/taker.so "$work/own_names" 0)

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A sample needs no room on the stack of a program that has one apart for signals: coroutines may
-# be as small as they need, and the program hears of a stack that is used up. The one for signals may
-# be too small for a sample.
+# In a program with a signal stack, a sample needs no space on the other stacks. Coroutines may have the smallest
+# stacks that work, and the program gets the signal for a stack overflow. Its signal stack may be too small for a
+# sample.
 . "$(dirname "$0")/agent.inc"
 
 own_stacks=$(program own_stacks)
 
-# expect STATUS HOW: what the program ends with, by itself and profiled.
+# expect STATUS HOW: the program's status, without the agent and profiled.
 expect() {
 	"$own_stacks" "$2"
 	[ $? = "$1" ] || fail "$2: by itself"

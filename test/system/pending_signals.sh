@@ -1,9 +1,9 @@
 #!/bin/bash
-# A timer for each thread takes what all processes of a user share: the program finds half of it left,
-# and is told that there are threads without.
+# A timer for each thread counts against the pending signals of the user. Half of the limit is left for the program,
+# and a line reports that some threads have no timer.
 . "$(dirname "$0")/agent.inc"
 
-# A user of whom nobody else is, so that no other's timers count.
+# A user without other processes, so that no other timers count.
 as=(setpriv --reuid=61234 --regid=61234 --clear-groups)
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null || ! "${as[@]}" true; then
 	skip "this needs root, and setpriv"
@@ -16,7 +16,7 @@ limited=("${as[@]}" bash -c 'ulimit -i 100 && exec "$0"' "$pending_signals")
 [ "$("${limited[@]}")" = ok ] || fail "fails by itself"
 for engine in $(engines); do
 	mkdir -m 0777 "$work/reports"
-	# async-profiler's wall clock sends signals, which pend until a thread has its turn.
+	# async-profiler's wall clock sends signals, which are pending until the thread runs.
 	wall=10ms
 	[ "$engine" = builtin ] || wall=off
 	out=$(profiled "$work/reports" "$engine" PROCESS=pending_signals CPU_INTERVAL=10ms EXIT_TIMEOUT=30s \

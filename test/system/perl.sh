@@ -1,20 +1,20 @@
 #!/bin/bash
-# Functions of Perl stand where its interpreter runs: in samples of CPU time, of the wall and of allocations,
-# mixed with native functions, each with its line.
+# Perl functions are in the stacks where the interpreter runs them, between native functions and with their lines: in
+# samples of CPU time, wall-clock time and allocations.
 #
-#   PERLS="/usr/bin/perl …"  try these interpreters (perl)
+#   PERLS="/usr/bin/perl …"  these interpreters (default: perl)
 . "$(dirname "$0")/frames.inc"
 export comment='#'
 source=test/programs/shape.pl
 all_frames
 
-# frame FUNCTION COMMENT: how it is shown there, as a pattern.
+# frame FUNCTION COMMENT: its form in a stack, as a pattern.
 frame() {
 	name=${1//\{/[{]}
 	echo "${name//\}/[\}]} [(]shape.pl:$(line "$2")[)]"
 }
 
-# burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
+# burns FUNCTION COMMENT [AT_LEAST]: it is called at COMMENT.
 burns() {
 	seen "$1" "(^|;)$(frame "$1" "$2");main::burn [(]shape.pl:[0-9]+[)]" "${3:-20}"
 }
@@ -28,7 +28,7 @@ try() {
 
 	stacks --cpu
 	all=$(samples '::burn ' <"$work/stacks")
-	# (What is reckoned while a program is read, and what is taken down at its end, is nobody's.)
+	# (Time while the program is parsed, and while it is freed at its end, counts for no function.)
 	grep -vE 'perl_parse|perl_destruct' "$work/stacks" >"$work/run"
 	left=$(samples 'Perl_runops_standard|\[unknown\]|\[frame table' <"$work/run")
 	[ $((left * 100)) -le "$all" ] || fail "$tried: $left of $all samples without: $(
@@ -47,7 +47,7 @@ try() {
 	burns main::guards 'in an eval'
 	seen eval "made_[0-9]+::burns [(][(]eval [0-9]+[)]:1[)];main::burn " 20
 
-	# Native code that Perl calls, and that calls Perl, stands between.
+	# Native code that Perl calls, and that calls Perl, is between them.
 	seen main "^_start;.*;perl_run;$(frame '{main}' 'three burns' | sed 's/:.*/:/')" 100
 	seen 'sort by block' "$(frame '{main}' 'sorts by block');([^;{]+;)+[{]block[}] [(]shape.pl:$(line 'sorts by block')[)];$(
 		frame main::compares compares);" 20
@@ -58,16 +58,16 @@ try() {
 		seen thread "^[^{]*;Perl_call_sv;$(frame main::__ANON__ 'in a thread');main::burn " 20
 	fi
 
-	# Sixty calls deep, and every one of them is there.
+	# A recursion of sixty calls has sixty frames.
 	sixty_deep main::deeper
 
-	# Each function has the lines of none else.
+	# Each function has only its own lines.
 	first=$(line 'burn begins') last=$(line 'burn ends')
 	wrong=$(grep -oE '(^|;)main::burn [(]shape.pl:[0-9]+' "$work/stacks" | grep -oE '[0-9]+$' |
 		awk -v first="$first" -v last="$last" '$1 < first || $1 > last' | sort -u)
 	[ -z "$wrong" ] || fail "$tried: burn has no lines $wrong"
 
-	# By default its operations count to who carries them out.
+	# By default, operations count for the function that executes them.
 	"$agent" top -n 3 "$work/out" >"$work/top" || fail "$tried: no table"
 	! grep -q Perl_pp_ "$work/top" || fail "$tried: operations: $(cat "$work/top")"
 
@@ -85,5 +85,5 @@ for tried in ${PERLS:-perl}; do
 	again try
 done
 
-# The interpreter as it is, where that is asked for.
+# The interpreter's C functions only, on request.
 as_it_is Perl_runops_standard "$tried" "$source"

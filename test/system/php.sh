@@ -1,14 +1,14 @@
 #!/bin/bash
-# Functions of PHP stand where its interpreter runs: in samples of CPU time, of the wall and of allocations,
-# mixed with native functions, each with its line; in the command line and in FPM's workers.
+# PHP functions are in the stacks where the interpreter runs them, between native functions and with their lines: in
+# samples of CPU time, wall-clock time and allocations, on the command line and in FPM's workers.
 #
-#   PHPS="php8.2 …"  try these interpreters (php)
+#   PHPS="php8.2 …"  these interpreters (default: php)
 . "$(dirname "$0")/frames.inc"
 export comment=//
 source=test/programs/shape.php
 all_frames
 
-# frame FUNCTION COMMENT: how it is shown there, as a pattern.
+# frame FUNCTION COMMENT: its form in a stack, as a pattern.
 frame() {
 	name=${1//\\/\\\\}
 	name=${name//\{/[{]}
@@ -16,7 +16,7 @@ frame() {
 	echo "$name [(]shape.php:$(line "$2")[)]"
 }
 
-# burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
+# burns FUNCTION COMMENT [AT_LEAST]: it is called at COMMENT.
 burns() {
 	seen "$1" "(^|;)$(frame "$1" "$2");(.*;)?burn [(]shape.php:[0-9]+[)]" "${3:-20}"
 }
@@ -29,7 +29,7 @@ try() {
 	[ ! -s "$work/err" ] || fail "$tried: on standard error: $(cat "$work/err")"
 
 	stacks --cpu
-	# (At its beginning and its end it runs none.)
+	# (At its start and end PHP runs no function.)
 	left=$(samples 'execute_ex|\[unknown\]|\[frame table' <"$work/stacks")
 	all=$(samples '[{]main[}]' <"$work/stacks")
 	[ $((left * 100)) -le "$all" ] || fail "$tried: $left of $all samples without: $(
@@ -48,17 +48,18 @@ try() {
 	seen include "[{]main[}] [(]shape.php:$(line includes)[)];[{]main[}] [(]shape_part.php:2[)];burn " 20
 	seen eval "$(frame '{main}' 'calls what was made');made_[0-9]+.burns [(]shape.php[^;]*[)];burn " 20
 
-	# Sixty calls deep, and every one of them is there.
+	# A recursion of sixty calls has sixty frames.
 	sixty_deep deeper
 
-	# Each function has the lines of none else.
+	# Each function has only its own lines.
 	first=$(line 'burn begins') last=$(line 'burn ends')
 	wrong=$(grep -oE '(^|;)burn [(]shape.php:[0-9]+' "$work/stacks" | grep -oE '[0-9]+$' |
 		awk -v first="$first" -v last="$last" '$1 < first || $1 > last' | sort -u)
 	[ -z "$wrong" ] || fail "$tried: burn has no lines $wrong"
 }
 
-# What native code calls stands above it: not where PHP has compiled its own, and the stack's end is not seen.
+# Functions that native code calls are above it. This is not so if PHP compiled its own code, and the end of the
+# native stack is unknown.
 try_order() {
 	seen sort "$(frame '{main}' sorts);usort;([^;{]+;)+$(frame 'Shop\Counter::price' 'asks the price');" 20
 	seen generator "$(frame '{main}' 'adds up');([^;{]+;)+$(frame counts counts);" 20
@@ -71,7 +72,7 @@ try_order() {
 	stacks --wall
 	seen nap "$(frame '{main}' naps);usleep;"
 
-	# Memory that PHP asks the C library for, as when its own allocator is off.
+	# Memory that PHP gets from the C library, with its own allocator off.
 	rm -rf "$work/out"
 	USE_ZEND_ALLOC=0 profiled "$work/out" builtin CPU_INTERVAL=off WALL_INTERVAL=off NATIVE_MEM=64k \
 		"$tried" "$source" >"$work/said" || fail "$tried: status $?"
@@ -85,7 +86,7 @@ for tried in ${PHPS:-php}; do
 		skip "$("$tried" --version | head -n 1) has no such frames"
 	again try
 	try_order
-	# Where there is a compiler: code without names.
+	# If there is a JIT compiler: code without names.
 	if "$tried" -d zend_extension=opcache -d opcache.enable_cli=1 -d opcache.jit_buffer_size=16M \
 		-d opcache.jit=tracing -r 'exit((int)!(opcache_get_status()["jit"]["on"] ?? false));' \
 		2>/dev/null; then
@@ -93,8 +94,8 @@ for tried in ${PHPS:-php}; do
 	fi
 done
 
-# FPM's workers are forked, and run as another user; one request's functions are gone with it, and the next one's are
-# where they were.
+# FPM's workers are forked, and run as another user. The functions of a request are freed at its end, and those of the
+# next one may have the same addresses.
 try_workers() {
 	have python3
 	rm -rf "$work/out" "$work/site"
@@ -135,7 +136,7 @@ try_workers() {
 	wait "$served" || fail "$fpm: status $?: $(cat "$work/said")"
 	[ "$(cat "$work/pages")" = "$(seq -f 'page %g' 20)" ] || fail "$fpm: its pages: $(cat "$work/pages")"
 	stacks --cpu
-	for i in $(seq 2 20); do # (with the first one the agent may have yet to begin in its worker)
+	for i in $(seq 2 20); do # (during the first one, the agent may not have started in its worker)
 		seen "page $i" "[{]main[}] [(]page$i.php:12[)];Page$i::shows [(]page$i.php:[45][)]"
 	done
 	wrong=$(grep -oE 'Page[0-9]+::shows [(]page[0-9]+' "$work/stacks" | tr -dc '0-9 \n' |
@@ -151,5 +152,5 @@ if [ -n "$fpm" ]; then
 	php=${PHPS:-php} php=${php##* }
 fi
 
-# The interpreter as it is, where that is asked for.
+# The interpreter's C functions only, on request.
 as_it_is execute_ex "$tried" "$source"

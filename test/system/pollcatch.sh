@@ -1,11 +1,11 @@
 #!/bin/bash
-# Long polls that the hooks of the Rust crate async-profiler-agent mark are in the builtin engine's profiles: by the
-# bridge that has the name of async-profiler's library. The crate's own profiler goes on beside the agent.
+# Long polls that the hooks of the Rust crate async-profiler-agent mark are in the builtin engine's profiles, by the
+# bridge with the name of async-profiler's library. The crate's own profiler runs together with the agent.
 . "$(dirname "$0")/agent.inc"
 
 pollcatch=$(program pollcatch -ldl) || exit 1
 
-# polls LIBRARY_DIRECTORY ENGINE ARGUMENT...: how many long polls the agent's profile has, as $polls.
+# polls LIBRARY_DIRECTORY ENGINE ARGUMENT...: set $polls to the number of long polls in the agent's profile.
 polls() {
 	path=$1 engine=$2
 	shift 2
@@ -24,7 +24,7 @@ for engine in builtin auto async-profiler; do
 	done
 done
 delay=
-# The bridge refuses to start the crate's profiler; the polls are the agent's.
+# The bridge refuses to start the crate's profiler; the agent records the polls.
 polls "$B/bridge" auto start "$work/own.jfr"
 grep -q 'start refused' "$work/out" && [ "$polls" -ge 20 ] || fail "both, bridge: $polls polls: $(cat "$work/out" "$work/err")"
 [ "$(LD_LIBRARY_PATH=$B/bridge "$pollcatch")" = 'failed 0' ] || fail "the bridge without the preload"

@@ -1,6 +1,5 @@
 #!/bin/bash
-# A program can lay down its privileges step by step, which glibc takes amiss in one that has a
-# thread with others.
+# A program can drop its privileges step by step. glibc aborts such a program if a thread has other credentials.
 . "$(dirname "$0")/agent.inc"
 
 drop=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
@@ -10,7 +9,7 @@ fi
 for_everybody
 mkdir -m 1777 "$work/reports"
 for engine in $(engines); do
-	# While the agent is asleep, and while it starts.
+	# While the agent sleeps, and while it starts.
 	for delay in 1h 0; do
 		for ((i = 0; i < 10; i++)); do
 			out=$(profiled "$work/reports" "$engine" PROCESS=setpriv START_DELAY=$delay \

@@ -1,17 +1,18 @@
 #!/usr/bin/python3
-"""A server of profiles for the tests, as strict as it is small: it takes what Pyroscope takes at POST
-/ingest (gzipped profile.proto) and an OTLP/HTTP receiver at POST /v1development/profiles, and refuses what
-either would, and more: every field of every message must be known and of its type, every index must lead
-somewhere, and nothing may be there that nothing leads to.
+"""A small strict server of profiles for the tests. It accepts what Pyroscope accepts at POST /ingest (gzipped
+profile.proto), and what an OTLP/HTTP receiver accepts at POST /v1development/profiles. It refuses what either
+would refuse, and more: every field of every message must be known and have its type, every index must be valid,
+and every entry must be used.
 
 usage: profile_server.py [--port N] [--plan STATUS,…] [--max BYTES] [--header NAME=VALUE] [--slow SECONDS] OUT
 
-The first requests are answered as the plan says, one after another: a status, "STATUS:N" with N as
-Retry-After, "close" to break off without an answer, "lose" to take it and do so, "part" for an OTLP answer that
-rejects something, "0" to take it. Bodies that are longer than --max, uncompressed, are 413. With --header it must be there, or it is 401.
+The plan has the responses to the first requests: a status; "STATUS:N" with N as Retry-After; "close" to close the
+connection without a response; "lose" to accept the request and close it; "part" for an OTLP response that rejects
+a part; "0" to accept it. Bodies longer than --max, uncompressed, get 413. Without the header of --header a request
+gets 401.
 
-Prints "ready PORT". Each message that was taken adds a line of JSON to OUT: its kind, service, labels, time
-and totals by type and leaf function; each refused one a line to OUT.refused."""
+Prints "ready PORT". Each accepted message adds a line of JSON to OUT: its kind, service, labels, time, and totals
+by type and leaf function. Each refused one adds a line to OUT.refused."""
 
 import argparse
 import gzip
@@ -98,7 +99,7 @@ def signed(value):
 
 
 def decode(data, schema):
-    """The message in DATA: a dict of its fields by name, lists where they repeat."""
+    """The message in DATA: a dict of its fields by name; repeated fields are lists."""
     out = {name: [] if repeated else None for name, _, repeated in schema.values()}
     at = 0
     while at < len(data):
@@ -362,7 +363,7 @@ def ingest(path, headers, body):
     need(out['samples'] <= 16000, 'too many samples')
     need(abs(out['time'] / 1e9 - int(query['from'][0])) < 2, 'another time')
     kinds = {t.split(':')[0] for t in out['types']}
-    # What it makes of the types: one series for a profile.
+    # Pyroscope's series: one for a profile.
     metric = 'wall' if 'wall' in kinds else 'process_cpu' if 'cpu' in kinds else \
         'memory' if any(re.match('(java_)?(alloc|inuse)_', k) for k in kinds) else 'mutex'
     out.update(kind='pprof', service=service, labels=labels, metric=metric)

@@ -1,15 +1,13 @@
 #!/bin/bash
-# Programs that everybody has, plain and under the preload: the same output, word for word, the
-# same messages, exit status and descriptors. The agent runs from the first moment and reports
-# each second, so that all that it does happens while they run.
-# Takes long.
+# Common programs, plain and under the preload: the same output, messages, exit status and descriptors. The agent
+# starts at once and reports every second, so that it is active while they run. Takes long.
 . "$(dirname "$0")/agent.inc"
 
 mkdir "$work/reports"
 export LC_ALL=C HOME=$work TMPDIR=$work GIT_CONFIG_NOSYSTEM=1 NODE_NO_WARNINGS=1
 
-# Each program below is a function that runs in an empty directory. A descriptor of the agent's
-# that a child got would be seen by `ls`, which has no agent of its own.
+# Each program below is a function that runs in an empty directory. `ls`, which has no agent, would show a descriptor
+# of the agent in a child.
 
 p_sqlite3() {
 	sqlite3 test.db 'create table t(a integer primary key, b text);
@@ -112,7 +110,7 @@ p_perl() {
 		waitpid $pid, 0; print $? >> 8, "\n"; print `echo backquotes`; kill TERM => $$; sleep 5;'
 }
 
-# below ENGINE: up to which number there may be no descriptor that the program did not open.
+# below ENGINE: print the number below which a program has only descriptors that it opened.
 below() {
 	if [ "$1" = builtin ] && grep -q '^Seccomp:[[:space:]]*0$' /proc/self/status &&
 		[ "$(printf '5.9\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 5.9 ]; then
@@ -122,7 +120,7 @@ below() {
 	fi
 }
 
-# run WHERE NAME: NAME's function in a fresh directory of its own; leaves out, err and status.
+# run WHERE NAME: run NAME's function in a new directory; leaves out, err and status.
 run() {
 	rm -rf "$work/cwd"
 	mkdir -p "$work/$1" "$work/cwd"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# The Pyroscope and the OTLP reporter at servers that are away, busy, slow, strict about sizes, or that break
-# off: every report arrives, once, and what cannot be is told in one line.
+# The Pyroscope and the OTLP reporter with servers that are unavailable, busy, slow, strict about sizes, or break
+# connections. Every report arrives once, and one line names each that cannot be delivered.
 . "$(dirname "$0")/agent.inc"
 . test/system/push.inc
 
 pushed=$(program pushed) || exit 1
-# push NAME [VARIABLE=value...]: a program that pushes to $url.
+# push NAME [VARIABLE=value...]: run a program that pushes to $url.
 push() {
 	name=$1
 	shift
@@ -14,7 +14,7 @@ push() {
 		OTLP_ENDPOINT="$url" "$@" "$pushed" "${SECONDS_RUN:-2.2}" || fail "$name: status $?"
 }
 
-# said NAME WORDS: once each reporter, or just once.
+# said NAME WORDS: the log has it once for each reporter, or just once.
 said() {
 	[ "$(grep -c "$2" "$work/$1.log")" -ge 1 ] && [ "$(grep -c "$2" "$work/$1.log")" -le "${3:-2}" ] ||
 		fail "$1: '$2' is not in the log as it should be: $(cat "$work/$1.log")"
@@ -26,7 +26,7 @@ arrived() {
 	compare "$work/$1" "$work/$1.out" otlp
 }
 
-# What may pass is tried again; a part that was taken is not sent again.
+# Temporary failures are retried; an accepted part is not sent again.
 serve passing --plan 503,429,0,502,0,503,408,504,0,0,429
 push passing &
 jobs=$!
@@ -37,24 +37,25 @@ serve slow --slow 0.4
 push slow &
 jobs="$jobs $!"
 
-# It has what it says nothing of: over a new connection, and over one that was kept, where curl tries again on its own.
+# The server accepts a part and closes the connection without a response: a new connection, and a kept one, for which
+# curl retries by itself.
 serve lost --plan lose,lose,0,0,0,0,lose,lose
 push lost &
 jobs="$jobs $!"
 
-# It takes one part of a report, and is busy from then on. The rest of it is left to another process.
+# The server accepts one part of a report, and is busy from then on. Another process delivers the rest.
 serve half --plan "0$(printf ',503%.0s' $(seq 400))"
 half=${servers##* } half_port=$port
 push half OTLP_ENDPOINT= SPOOL_DIR="$work/half.spool" PROFILING_GROUP=half &
 jobs="$jobs $!"
 
-# Away, and there again after a while.
+# Unavailable for a while.
 away=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])')
 url=http://127.0.0.1:$away
 push away &
 jobs="$jobs $!"
-# From a spool, by another process: it is of the one that made it.
+# From a spool, by another process: the report has the origin of the process that made it.
 (
 	push spool SPOOL_DIR="$work/spool" PROFILING_GROUP=first
 	[ -n "$(find "$work/spool" -type f)" ] || fail 'the spool is empty'
@@ -63,13 +64,13 @@ jobs="$jobs $!"
 ) &
 jobs="$jobs $!"
 
-# The server asks each of the two for two seconds.
+# The server's Retry-After is two seconds for each of the two.
 serve later --plan 503:2,503:2
 push later &
 jobs="$jobs $!"
 
-# What it never takes is given up; so is a part that it says it has not taken. (There must be a report more, on a busy
-# machine too.)
+# A part that is never accepted is given up, and so is a part that the server reports as rejected. (There must be one
+# more report, also on a busy machine.)
 serve never --plan 400,415
 SECONDS_RUN=5 push never &
 jobs="$jobs $!"
@@ -77,7 +78,8 @@ serve part --plan part,part,part,part,part,part,part,part,part,part
 push part PYROSCOPE_URL= &
 jobs="$jobs $!"
 
-# Who we are is not known, and then it is: with a space and a comma in it, as far as each can say so.
+# The identity is unknown at first, and then known: with a space and a comma in it, as far as each protocol can have
+# them.
 serve header --header 'X-Scope-OrgID=a b'
 push header 'PYROSCOPE_HEADERS=X-Scope-OrgID=a b' 'OTLP_HEADERS=X-Other=1,X-Scope-OrgID=a%20b' &
 jobs="$jobs $!"
@@ -107,7 +109,7 @@ done
 grep '"service": "pushed"' "$work/away" >"$work/of.away"
 compare "$work/of.away" "$work/away.out" pprof
 compare "$work/of.away" "$work/away.out" otlp
-# What came again is left out, and is no more than the agent says.
+# Repeated messages are omitted, and are no more than the agent reports.
 /usr/bin/python3 - "$work/lost" "$work/lost.log" <<-'END' || fail 'lost: what came twice is not told'
 	import json, re, sys
 	met = {}
@@ -126,8 +128,8 @@ compare "$work/lost.once" "$work/lost.out" pprof
 compare "$work/lost.once" "$work/lost.out" otlp
 ! grep 'messages twice' "$work"/{small,slow,later,header,never}.log || fail 'told of what nobody has twice'
 [ "$(requests small)" -gt "$(requests slow)" ] || fail "small: $(requests small) requests, nothing was split"
-# Seven of the answers that are planned are failures, each another than the one before it, in four rows: either reporter
-# may have them all.
+# Seven of the planned responses are failures, each different from the one before, in four rows. Each reporter may get
+# all of them.
 said passing 'no delivery to otlp: ' 7
 said passing 'deliveries to pyroscope work again' 4
 said away 'no delivery to otlp: '

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The Pyroscope and the OTLP reporter: what a strict server takes of each is, by function, what `top` shows of
-# the same reports' files, for time and memory, by either engine; with the labels that tell whom it is of.
+# The Pyroscope and the OTLP reporter: a strict server gets the same totals by function as `top` shows for the
+# reports' files, for time and memory, by both engines, with the labels of their origin.
 . "$(dirname "$0")/agent.inc"
 . test/system/push.inc
 

@@ -1,20 +1,20 @@
 #!/bin/bash
-# Functions of Python stand where its interpreter runs: in samples of CPU time, of the wall and of
-# allocations, mixed with native functions, each with its line.
+# Python functions are in the stacks where the interpreter runs them, between native functions and with their lines:
+# in samples of CPU time, wall-clock time and allocations.
 #
-#   PYTHONS="python3.8 …"  try these interpreters (/usr/bin/python3)
+#   PYTHONS="python3.8 …"  these interpreters (default: /usr/bin/python3)
 . "$(dirname "$0")/frames.inc"
 export comment='#'
 source=test/programs/shape.py
 all_frames
 
-# frame FUNCTION COMMENT: how it is shown there, as a pattern. (Before 3.11 a function has no class.)
+# frame FUNCTION COMMENT: its form in a stack, as a pattern. (Before 3.11 a function has no class.)
 frame() {
 	name=${1//[<>]/.}
 	echo "$(sed -E 's/^([A-Z][a-z]*)\./(\1.)?/' <<<"$name") [(]shape.py:$(line "$2")[)]"
 }
 
-# burns FUNCTION COMMENT [AT_LEAST]: called where COMMENT is.
+# burns FUNCTION COMMENT [AT_LEAST]: it is called at COMMENT.
 burns() {
 	seen "$1" "(^|;)$(frame "$1" "$2");(.*;)?burn [(]shape.py:[0-9]+[)]" "${3:-20}"
 }
@@ -41,10 +41,10 @@ try() {
 	burns fetches fetches
 	burns works works
 
-	# Sixty calls deep, and every one of them is there, native functions between them or not.
+	# A recursion of sixty calls has sixty frames, with native functions between them or without.
 	sixty_deep deeper
 
-	# Native code that Python calls, and that calls Python, stands between.
+	# Native code that Python calls, and that calls Python, is between them.
 	main=';main [(]shape.py:[0-9]+[)];'
 	seen key "${main}[^(]+;$(frame Shop.price 'asks the price');" 20
 	seen generator "${main}[^(]+;$(frame counts counts);" 20
@@ -54,7 +54,7 @@ try() {
 			";$(frame sorts_in_c 'sorts in C');.*;qsort.*;$(frame compares compares);" 20
 	fi
 
-	# Each function that was made and forgotten has its own name, and the lines of none else.
+	# Each function that was created and dropped has its own name, and only its own lines.
 	made=$(grep -oE ';made [(][^;]*;.*made_[0-9]+ [(]<?string>?:1[)];' "$work/stacks" |
 		grep -oE 'made_[0-9]+' | sort -u | wc -l)
 	[ "$made" -ge 5 ] || fail "$tried: $made of 50 functions that were made: $(head -c 4000 "$work/stacks")"
@@ -66,7 +66,7 @@ try() {
 	stacks --wall
 	seen nap "$(frame naps naps);"
 
-	# Memory that Python allocates is its functions', too.
+	# Memory that Python allocates counts for its functions, too.
 	"$agent" leaks --lines -n 1 "$work/out" >"$work/leaks" || fail "$tried: no leaks"
 	grep -qE "^ *$(frame hoards hoards) \[programs/shape.py\]" "$work/leaks" ||
 		fail "$tried: what leaks is not named: $(cat "$work/leaks")"
@@ -79,5 +79,5 @@ for tried in ${PYTHONS:-/usr/bin/python3}; do
 	again try
 done
 
-# The interpreter as it is, where that is asked for.
+# The interpreter's C functions only, on request.
 as_it_is _PyEval_EvalFrameDefault "$tried" "$source"

@@ -1,14 +1,13 @@
 #!/bin/bash
-# Programs that leave by system calls of their own, or with their last thread: with the status that they have bare, all
-# that they had to say, and a last report. Neither the kernel nor the C library counts threads of ours, whoever
-# runs the program.
+# Programs that exit by their own system calls, or with their last thread: the status and output are as without the
+# agent, and there is a last report. Neither the kernel nor the C library counts the agent's threads, for any user.
 . "$(dirname "$0")/agent.inc"
 
 raw_exits=$(program raw_exits)
 for_everybody
 mkdir -m 1777 "$work/reports"
 
-# leaves ENGINE HOW WANTED [COMMAND...]: with that status, and its own function in a report, by COMMAND in front of it.
+# leaves ENGINE HOW WANTED [COMMAND...]: it ends with that status, and a report has its function. COMMAND is a prefix.
 leaves() {
 	local engine=$1 how=$2 wanted=$3 where=computes
 	shift 3
@@ -21,7 +20,7 @@ leaves() {
 	cmp "$work/bare" "$work/out" || fail "$engine, $how: it says: $(cat "$work/out")"
 	"$agent" collapsed --cpu "$work/reports"/raw_exits_*.jfr >"$work/stacks" 2>&1 ||
 		fail "$engine, $how: no report: $(cat "$work/stacks")"
-	# That thread goes on when the main thread has gone.
+	# That thread continues when the main thread has ended.
 	[ "$how" != last ] || where='return_last;computes'
 	count=$(samples ";$where(;|\$)" <"$work/stacks")
 	[ "$count" -ge 10 ] || fail "$engine, $how: $count samples"
@@ -34,7 +33,7 @@ for how in group exec exit thread child alone last; do
 		leaves "$engine" $how $bare
 	done
 done
-# Somebody who has nothing that a thread of ours could have more of.
+# A user without rights that a thread of the agent could have in addition.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 	for how in exit last; do
@@ -47,7 +46,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	done
 fi
 
-# An instruction of its own is told by nobody: there is no last report, and where there is a spool it is recovered from that.
+# An exit by the program's own instruction is not seen: there is no last report. With a spool it is recovered from
+# that.
 mkfifo "$work/stdin"
 until_true() {
 	for _ in $(seq 1500); do
@@ -76,7 +76,7 @@ for engine in $(engines); do
 	exec 9>"$work/stdin"
 	until_true test -s "$work/used"
 	until_true has_chunks
-	# (The size grows at the end of a chunk, of which there is one a second.)
+	# (The size grows at the end of a chunk, once a second.)
 	for _ in 1 2; do
 		size=$(stat -c %s "$(chunks)")
 		until_true has_grown

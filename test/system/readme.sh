@@ -1,14 +1,13 @@
 #!/bin/bash
-# What README shows works as it is written: its commands, with the program below as the service, the settings that
-# it gives to services and containers, and the variables that it names. A block of code that is not run has a
-# comment in the line before it with the reason: <!-- not run: REASON -->. Some blocks of the guides are run here too,
-# with servers that do not exist.
+# README works as it is written: its commands, with the program below as the service, the settings for services and
+# containers, and the variables. A block of code that is not run has a comment in the line before it with the reason:
+# <!-- not run: REASON -->. Some blocks of the guides are run here too, with servers that do not exist.
 set -u
 . "$(dirname "$0")/agent.inc"
 have python3
 source=$PWD page=$PWD/README.md
 
-# The text of the first block of LANGUAGE in $page that has WORDS in it; its number is noted in $work/had.PAGE.
+# Print the first block of LANGUAGE in $page that contains WORDS, and append its number to $work/had.PAGE.
 block() {
 	awk -v language="$1" -v words="$2" -v had="$work/had.${page##*/}" '
 		/^```/ && inside {
@@ -21,7 +20,7 @@ block() {
 	cat "$work/block"
 }
 
-# A service, in a place where README's names mean what they say; it is profiled from its first moment.
+# A service, in a directory where README's names work; it is profiled from the start.
 mkdir -p "$work/here" "$work/lib"
 cp "$preload" "$work/lib/"
 ln -s "$B" "$work/here/build"
@@ -58,7 +57,7 @@ export ASPROF_AGENT_LOCAL_DIR=$work/always
 shown "always" sh 'LD_PRELOAD=libasprof_preload.so ./service'
 [ $status = 7 ] && [ -n "$(ls "$work/always")" ] || fail "always: $status, $(cat "$work/err")"
 
-# (Where it uploads to is not there.)
+# (The bucket does not exist.)
 export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b AWS_REGION=r ASPROF_AGENT_EXIT_TIMEOUT=20s
 export ASPROF_AGENT_S3_ENDPOINT=http://127.0.0.1:1 ASPROF_AGENT_METADATA=none
 page=$work/s3.md
@@ -68,7 +67,7 @@ shown "uploads" sh 'ASPROF_AGENT_S3_BUCKET='
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_REGION ASPROF_AGENT_EXIT_TIMEOUT \
 	ASPROF_AGENT_S3_ENDPOINT ASPROF_AGENT_METADATA ASPROF_AGENT_LOCAL_DIR
 
-# (Nor are these servers. Without them the files stay.)
+# (Neither do these servers. Without them the files stay.)
 page=$work/fleet.md
 sed 's#//\(pyroscope:4040\|collector:4318\)#//127.0.0.1:1#' "$source/docs/send/fleet.md" >"$page"
 for server in PYROSCOPE_URL OTLP_ENDPOINT; do
@@ -87,8 +86,7 @@ if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 fi
 page=$source/README.md
 
-# A service's unit and a container: nothing but their environment, and no other program than the service.
-# Each takes its words apart itself.
+# A service's unit and a container: only their environment, and only the service. Each has its own quoting.
 environment() {
 	"$@" | sed "s|/usr/local/lib/|$work/lib/|g; s|=libasprof_preload|=$work/lib/libasprof_preload|
 		s|/var/lib/asprof-agent|$work/lib|; s|/profiles|$work/lib/profiles|" | xargs -n 1
@@ -112,7 +110,7 @@ for kind in unit example image; do
 		fail "$kind: ${settings[*]}: $(cat "$work/err")"
 done
 
-# The four questions, asked of such programs: each function of theirs that is in README's answer is in this one.
+# The four questions, with such programs: the output has each of their functions that README's answer has.
 cat >"$work/everyday.c" <<'END'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -184,7 +182,7 @@ export ASPROF_AGENT_START_DELAY=0
 	ASPROF_AGENT_ENGINE_OPTIONS=clock=tsc "$agent" run -o polls --cpu off --wall 5ms -- "$polls" 2>>"$work/err" ||
 	fail "a service: $(cat "$work/err")"
 mv polls/*.jfr tokio.jfr
-# asked COMMAND PATTERN...: what stands behind "$ " there, and lines of that form are in both answers.
+# asked COMMAND PATTERN...: run the command after "$ ". README's answer and this output have lines of that form.
 asked() {
 	block '' "\$ asprof-agent $1" >"$work/shown"
 	PATH=$B:$PATH bash -e <<<"$(sed -n 's/^\$ //p' "$work/shown")" >"$work/out" 2>"$work/err" ||
@@ -207,7 +205,7 @@ asked 'longpolls' '^ +polls +sum +longest ' '^ +blocking_call$'
 page=$source/docs/languages/tokio.md
 asked 'longpolls' '^\[[0-9]+\.[0-9]{6}\] thread [0-9]+ - poll of [0-9]+us$' '^ -   1: libc\.so\.6\.'
 
-# Each block was one of these, or says why it was not.
+# Each block was one of these, or gives the reason why it is not run.
 awk -v had="$work/had.README.md" '
 	BEGIN { while ((getline number <had) > 0) ran[number] = 1 }
 	/^```/ && inside {

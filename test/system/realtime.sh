@@ -1,11 +1,11 @@
 #!/bin/bash
-# A program that has the processor before all others (SCHED_FIFO, SCHED_RR) is profiled by threads that have not.
+# A real-time program (SCHED_FIFO, SCHED_RR) is profiled by threads that are not real-time threads.
 . "$(dirname "$0")/agent.inc"
 have chrt python3
 chrt -f 1 true 2>/dev/null || skip "may not be scheduled as real-time programs are"
 python=$(python3 -c 'import sys; print(sys.executable)')
 
-# How each thread is scheduled, once all that come are there.
+# The scheduling of each thread, when all of them exist.
 cat >"$work/program.py" <<'P'
 import ctypes, os, sys, time
 
@@ -17,7 +17,7 @@ def threads():
             name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
         yield name, int(rest.split()[38])
 
-# Which leaves the processor to the agent: on a busy machine that begins late.
+# A program that gives the processor to the agent: on a busy machine the agent starts late.
 for _ in range(30000):
     if not hasattr(agent, "asprof_agent_running") or agent.asprof_agent_running():
         break

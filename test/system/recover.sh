@@ -1,9 +1,10 @@
 #!/bin/bash
-# kill -9 at random moments: what was sampled until two seconds before is in the spool, and the next process, or
-# asprof-agent recover, makes profiles of it. The program counts its allocations, each of which is sampled, and its processor
-# time, where that outlives it.
+# kill -9 at random times: samples until two seconds before are in the spool, and the next process, or asprof-agent
+# recover, makes profiles of them. The program counts its allocations, each of which is sampled, and its CPU time, in
+# a file that outlives it.
 #
-# KILLS (20) programs are killed, and a fifth of that with async-profiler, and with it beside our sampler of memory.
+# KILLS (20) programs are killed, a fifth as many with async-profiler, and a fifth with async-profiler and the builtin
+# sampler of memory.
 . "$(dirname "$0")/agent.inc"
 KILLS=${KILLS:-20}
 fewer=0
@@ -13,7 +14,7 @@ survives=$(program survives)
 spool=$work/spool
 mkdir "$work/books" "$work/out" "$spool" "$work/next" "$work/contained"
 
-# victim: start one; $! is its number.
+# victim: start one; $! is its pid.
 victim() {
 	set -- ASPROF_AGENT_LIB="${ASPROF_TEST_LIB:-libasyncProfiler.so}" ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOG=off \
 		ASPROF_AGENT_LOCAL_DIR="$work/out" ASPROF_AGENT_SPOOL_DIR="$spool" \
@@ -22,7 +23,7 @@ victim() {
 	env "$@" &
 }
 
-# running NUMBER: the name of its note, without the end.
+# running NUMBER: the name of its note, without the suffix.
 running() {
 	find "$spool" -name ".survives_$1_*.running.log" | sed 's/\.running\.log$//'
 }
@@ -35,13 +36,14 @@ until_true() {
 	return 1
 }
 
-# begun NUMBER [BYTES]: its recording has more than that, by default a chunk that is finished.
+# begun NUMBER [BYTES]: wait until its recording is longer than BYTES, by default a finished chunk.
 begun() {
 	size=$(stat -c %s "$(running "$1").running.chunks" 2>/dev/null)
 	[ "${size:-0}" -gt "${2:-9000}" ]
 }
 
-# book FILE HUNDREDTHS: allocations, and milliseconds computed, until so many hundredths of a second before its end.
+# book FILE HUNDREDTHS: print allocations and milliseconds of CPU time, up to so many hundredths of a second before
+# its end.
 book() {
 	python3 - "$1" "$2" <<-'END'
 		import struct, sys
@@ -51,7 +53,7 @@ book() {
 	END
 }
 
-# Each with a spool of its own, as the next would recover the one before; four at a time.
+# Each has its own spool, because the next one would recover the one before; four at a time.
 one_kill() {
 	local by=builtin memory=builtin seconds=$((1 + RANDOM % 2))
 	[ "$1" -le "$KILLS" ] || by=async-profiler
@@ -76,9 +78,9 @@ cp -a "$work/spool.1" "$work/one"
 mv "$work"/spool.*/.survives* "$spool/"
 [ "$(find "$spool" -name '*.log' | wc -l)" -eq "$all" ] || fail "left: $(ls -A "$spool")"
 
-# Two at once, and each is made once.
+# Two recoveries at the same time: each report is made once.
 "$agent" recover --dry-run "$spool" >"$work/dry" || fail "dry run: $(cat "$work/dry")"
-# (Of one whose agent had no processor until it was killed there may be none; below it is one that misses its share.)
+# (A process whose agent had no processor until it was killed may have none. Below, such a process misses its share.)
 [ "$(grep -c 'would be recovered: ' "$work/dry")" -eq "$all" ] &&
 	[ "$(grep -c 'would be recovered: 0' "$work/dry")" -le $((all / 10)) ] ||
 	fail "of $(wc -l <"$work/dry"): $(grep -v 'would be recovered: [1-9]' "$work/dry")"
@@ -92,7 +94,7 @@ until_true "$agent" recover "$spool" 2>/dev/null >>"$work/second"
 	fail "not every note says that it is recovered"
 
 missed=
-# They are for the directory that the dead reported to, and who has it brings them there.
+# The reports are for the directory of the dead process. A process with that directory delivers them there.
 profiled "$work/out" builtin SPOOL_DIR="$spool" LOG=off sleep 1
 [ -z "$(find "$spool" -name '*.jfr')" ] || fail "not delivered: $(ls -A "$spool")"
 for file in "$work/books/"*; do
@@ -105,9 +107,9 @@ for file in "$work/books/"*; do
 	got=$(samples allocate_here <"$work/folded")
 	"$agent" collapsed --cpu "$1" 2>/dev/null >"$work/folded"
 	cpu=$(samples compute <"$work/folded")
-	# The agent's thread has to have a processor within that time, for which nobody can vouch.
+	# The agent's thread must get a processor within that time, which the test cannot ensure.
 	[ $((got * 100)) -ge $((wanted * 99)) ] || missed="$missed $kind:$got/$wanted"
-	# (A signal of a thread's clock comes at one of the kernel's ticks, each of up to ten milliseconds.)
+	# (A signal of a thread's clock comes at a tick of the kernel, each up to ten milliseconds long.)
 	[ $(((cpu + 10) * 100)) -ge $((computed * 98)) ] || missed="$missed $kind:$cpu/${computed}ms"
 	echo "$kind $got $wanted $cpu $computed" >>"$work/sums"
 done
@@ -122,7 +124,7 @@ sleep 0.2
 "$agent" recover "$spool" | grep -q 'its process is running' || fail "one that runs is recovered"
 kill -9 $pid
 wait $pid 2>/dev/null
-# (For another destination: it waits in the spool.)
+# (For another destination: the report waits in the spool.)
 victim ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_LOCAL_DIR="$work/next.out" sleep 120
 heir=$!
 recovered() {
@@ -132,7 +134,7 @@ until_true recovered || fail "the next process does not recover: $(ls -A "$spool
 kill $heir
 wait $heir 2>/dev/null
 
-# Whatever becomes of one, those beside it are recovered.
+# If a recording cannot be recovered, the others in the same spool are recovered nevertheless.
 python3 - "$agent" "$work/damage" "$work"/one "$work"/two* <<'END' || fail "damaged files"
 import glob, os, random, shutil, subprocess, sys
 agent, work = sys.argv[1:3]
@@ -141,7 +143,7 @@ def trial(what, change):
     global made
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(one, work)
-    for name in files: # one beside it, the later by its name
+    for name in files: # the next one in order of name
         shutil.copy(os.path.join(one, name), os.path.join(work, name.replace(".survives", ".twin")))
     change(work)
     run = subprocess.run([agent, "recover", work, "-o", work + "/out"], capture_output=True, text=True, timeout=60)
@@ -152,7 +154,7 @@ def trial(what, change):
     assert len(out) >= 1 and len(lines) >= 1, (what, run)
     twin = max(out, key=lambda path: path.endswith("-1.jfr"))
     subprocess.run([agent, "summary", twin], check=True, capture_output=True)
-    # What is garbled in the midst of an event is the reader's to find.
+    # A reader must detect damage inside an event.
     for path in out:
         status = subprocess.run([agent, "summary", path], capture_output=True).returncode
         assert status == 0 or (status == 1 and "garbled" in what), (what, path, status)
@@ -182,7 +184,7 @@ for one in filter(os.path.exists, sys.argv[3:]):
     assert made > 3, made
 END
 
-# A chunk with zeros in it, as after a power cut, is left out, and those beside it are not.
+# A chunk with zeros in it, as after a power cut, is omitted; the chunks before and after it are kept.
 [ $fewer -eq 0 ] || python3 - "$agent" "$work/zeros" "$work/two" <<'END' || fail "zeros in a chunk"
 import glob, os, shutil, struct, subprocess, sys
 agent, work, one = sys.argv[1:4]
@@ -207,7 +209,7 @@ for at in range(0, len(chunk) - 1024, len(chunk) // 9):
 assert chunks_of(bytes(len(chunk)) + chunk * 2) == whole
 END
 
-# Files of others, and what is no file.
+# Files of other users, and names that are not regular files.
 if [ "$(id -u)" -eq 0 ]; then
 	cp -a "$work/one" "$work/foreign"
 	chown -R 65534 "$work/foreign"
@@ -224,7 +226,7 @@ done
 "$agent" recover "$work/links" >"$work/links.out" 2>&1 && fail "links are followed: $(cat "$work/links.out")"
 [ -z "$(find "$work/links" -name '*.spool.*')" ] || fail "links are followed"
 
-# In a container of its own a process has a number that another has here, and lives all the same.
+# A process in another container may have the number of a process here, and still be alive.
 if unshare --user --map-root-user --pid --fork true 2>/dev/null || unshare --pid --fork true 2>/dev/null; then
 	spool=$work/contained
 	[ "$(id -u)" -eq 0 ] && enter="unshare --pid --fork" ||

@@ -1,11 +1,11 @@
 #!/bin/bash
-# recover loses nothing: what it makes of a killed process's recording waits in the spool, where the next recover still
-# finds it, until -o has a profile written; and where that cannot be written, all stays.
+# recover loses nothing. A report that it makes of a killed process's recording waits in the spool, where the next
+# recover finds it, until -o has written a profile. If that cannot be written, everything stays.
 . "$(dirname "$0")/agent.inc"
 survives=$(program survives)
 spool=$work/spool
 mkdir "$spool"
-# kill_one NAME: a finished chunk of it is in the spool then, for a destination that no other process has.
+# kill_one NAME: its finished chunk is then in the spool, for a destination that no other process has.
 kill_one() {
 	profiled "$work/$1.out" builtin SPOOL_DIR="$spool" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h "$survives" "$work/$1.book" &
 	pid=$!
@@ -17,7 +17,7 @@ kill_one() {
 	kill -9 "$(pgrep -P $pid -x survives || echo $pid)"
 	wait $pid 2>/dev/null
 }
-# left WHAT: how many files of that kind are in the spool.
+# left WHAT: number of files of that kind in the spool.
 left() {
 	find "$spool" -name "$1" | wc -l
 }
@@ -33,7 +33,7 @@ for turn in '' --dry-run; do
 		fail "the next recover $turn: $(cat "$work/said" "$work/err")"
 done
 
-# One that is finished, and one that is not, and no room for either.
+# A finished and an unfinished one, and no space for either.
 kill_one second
 mkdir "$work/out"
 (

@@ -1,6 +1,5 @@
 #!/bin/bash
-# What goes wrong is said in one line that names it, and the program is as it would have been.
-# Takes long.
+# One line names each problem, and the program behaves as without the agent. Takes long.
 . "$(dirname "$0")/agent.inc"
 
 cc_library() {
@@ -14,9 +13,8 @@ mkdir -m 0777 "$work/reports"
 
 as_user=()
 
-# refused WHAT WORDS [VARIABLE=value...]: the program's output and status are its own, and on
-# stderr there is one line of each process, with WORDS in it; and at its end one of the reports that it
-# lost by that.
+# refused WHAT WORDS [VARIABLE=value...]: the program's output and status do not change. stderr has one line of each
+# process, with WORDS in it, and at its end one about the lost reports.
 refused() {
 	local what=$1 words=$2 status
 	shift 2
@@ -30,7 +28,7 @@ refused() {
 	[ -z "$(sed '/ not delivered and /d; s/\]: .*//' "$work/err" | sort | uniq -d)" ] || fail "$what: $(cat "$work/err")"
 }
 
-# With an engine's library, which is not found wanting before it is used.
+# With an engine's library, whose fault is only found when it is used.
 with_library() {
 	local what=$1 words=$2 library=$3
 	shift 3
@@ -46,7 +44,7 @@ refused "log file that is a link" "cannot open ASPROF_AGENT_LOG_FILE=$work/link:
 	LOG_FILE="$work/link"
 refused "relative library" "ASPROF_AGENT_LIB" LIB=here/lib.so
 
-# Permissions do not hold root back, so root runs the rest as somebody else.
+# Permissions do not restrict root, so root runs the rest as another user.
 if [ "$(id -u)" -eq 0 ]; then
 	as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	for_everybody
@@ -67,7 +65,7 @@ for FAKE_ENGINE in start dump; do
 	with_library "engine that cannot $FAKE_ENGINE" "$FAKE_ENGINE failed: told to fail" \
 		"$work/fake.so"
 done
-# It finishes no chunk at a dump either, so it is stopped and started, where it can be.
+# It finishes no chunk at a dump either, so it is stopped and started, if that is possible.
 FAKE_ENGINE=stop
 with_library "engine that cannot stop" "stop failed: told to fail" "$work/fake.so"
 unset FAKE_ENGINE

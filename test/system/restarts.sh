@@ -1,12 +1,12 @@
 #!/bin/bash
-# A program may have the agent stopped and started again, with each engine, and nothing is said.
+# A program may stop and start the agent, with each engine, and there is no message.
 . "$(dirname "$0")/agent.inc"
 
 restarts=$(program restarts)
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/fake.so" test/programs/fake_engine.c ||
 	exit 1
 
-# restarted NAME ENGINE [VARIABLE=value...]: at least REPORTS come of it.
+# restarted NAME ENGINE [VARIABLE=value...]: it makes at least REPORTS reports.
 restarted() {
 	local name=$1 engine=$2 count
 	shift 2

@@ -1,12 +1,12 @@
 #!/bin/bash
-# `leaks` and `top --live --retained` count each process in a directory with what it held at its end, by whichever
-# engine it was recorded: a forked child has the builtin one where its parent has async-profiler.
+# `leaks` and `top --live --retained` count each process in a directory with its memory at its end, for either engine.
+# A forked child has the builtin engine if its parent has async-profiler.
 . "$(dirname "$0")/agent.inc"
 
 forked=$(program forked) || exit 1
 block=65536
 
-# field FILE NAME: the first number of that name in JSON.
+# field FILE NAME: the first number with that name in JSON.
 field() {
 	sed "s/.*\"$2\":\([0-9.]*\).*/\1/;q" "$1"
 }
@@ -17,7 +17,7 @@ for engine in $(engines); do
 		fail "$engine: $? $(cat "$work/err")"
 	"$agent" leaks -n 0 --json "$work/out" >"$work/leaks" || fail "$engine: no leaks"
 	"$agent" top --live --retained -n 0 --json "$work/out" >"$work/top" || fail "$engine: no top"
-	# 100 blocks of the parent, which is there until the child has ended, and 75 of the child.
+	# 100 blocks of the parent, which waits for the end of the child, and 75 of the child.
 	[ "$(field "$work/leaks" processes)" = 2 ] || fail "$engine: $(cat "$work/leaks")"
 	for name in parent_keeps child_keeps; do
 		blocks=100

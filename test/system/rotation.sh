@@ -1,13 +1,12 @@
 #!/bin/sh
-# A report each second loses nothing: as many samples as in one file, none without samples, and
-# every file readable by itself.
-# Takes long.
+# A report every second loses nothing: there are as many samples as in one file, each file has samples, and each file
+# can be read alone. Takes long.
 . "$(dirname "$0")/agent.inc"
 
-seconds=${ROTATION_SECONDS:-2} # of CPU for each of two threads, so that many or more until it ends
+seconds=${ROTATION_SECONDS:-2} # of CPU for each of two threads, so it ends after at least as many
 shape=$(program shape) || exit 1
 
-# rates: samples a CPU second, of $engine in one file and in many.
+# rates: samples per CPU second, of $engine, in one file and in many.
 rates() {
 	for dir in "$one" "$many"; do
 		[ "$dir" = "$one" ] && interval=1h || interval=1s
@@ -15,7 +14,7 @@ rates() {
 		profiled "$dir" "$engine" CPU_INTERVAL=10ms WALL_INTERVAL=off \
 			REPORTING_INTERVAL=$interval "$shape" "$seconds" >"$dir.cpu" ||
 			fail "$engine: status $?"
-		# Per CPU second, as other programs of the machine take their share.
+		# Per CPU second, because other programs of the machine take their share.
 		taken=$("$agent" collapsed --cpu "$dir" | samples ';burner;')
 		awk -v n="$taken" '/^burner/ { s += $2 } END { print n / s }' "$dir.cpu" >"$dir.rate"
 	done
@@ -27,7 +26,7 @@ for engine in $(engines); do
 	if [ "$engine" = builtin ]; then
 		within 2 "$(cat "$one.rate")" "$(cat "$many.rate")" "$engine: samples a CPU second"
 	else
-		# It does not make up for signals that a busy machine sends late, in either run.
+		# In both runs, it does not correct for signals that a busy machine sends late.
 		(within 10 "$(cat "$one.rate")" "$(cat "$many.rate")" again >/dev/null) || rates
 		within 20 "$(cat "$one.rate")" "$(cat "$many.rate")" "$engine: samples a CPU second"
 	fi
@@ -36,8 +35,8 @@ for engine in $(engines); do
 	[ "$count" -ge 2 ] || fail "$engine: $count files in $seconds s"
 	first=$(ls -tr "$many" | head -n 1) last=$(ls -t "$many" | head -n 1)
 	for file in "$many"/*.jfr; do
-		# The last one may be a moment long, and one that comes after a late one. On a busy machine the program may
-		# not compute yet in the first one.
+		# The last report may be very short, and so may the one after a late report. On a busy machine the
+		# program may not compute yet in the first one.
 		[ "$(basename "$file")" = "$last" ] || [ "$(basename "$file")" = "$first" ] ||
 			"$agent" collapsed --cpu "$file" | grep -q ';burner;' ||
 			"$agent" duration "$file" | awk '{ exit !($1 < 0.5) }' ||

@@ -1,18 +1,18 @@
 #!/bin/bash
-# Functions of Ruby stand where its interpreter runs: in samples of CPU time, of the wall and of allocations,
-# mixed with native functions, each with its line.
+# Ruby functions are in the stacks where the interpreter runs them, between native functions and with their lines: in
+# samples of CPU time, wall-clock time and allocations.
 #
-#   RUBIES="/opt/ruby-3.4/bin/ruby …"  try these (/usr/bin/ruby)
+#   RUBIES="/opt/ruby-3.4/bin/ruby …"  these interpreters (default: /usr/bin/ruby)
 . "$(dirname "$0")/frames.inc"
 export comment='#'
 source=test/programs/shape.rb
 
-# frame METHOD COMMENT: how it is shown there, as a pattern.
+# frame METHOD COMMENT: its form in a stack, as a pattern.
 frame() {
 	echo "$(sed -E 's/[][().]/[&]/g' <<<"$1") [(]shape.rb:$(line "$2")[)]"
 }
 
-# burns METHOD COMMENT [AT_LEAST]: called where COMMENT is.
+# burns METHOD COMMENT [AT_LEAST]: it is called at COMMENT.
 burns() {
 	seen "$1" "(^|;)$(frame "$1" "$2");(.*;)?Object#burn [(]shape.rb:[0-9]+[)]" "${3:-20}"
 }
@@ -25,7 +25,7 @@ try() {
 	[ ! -s "$work/err" ] || fail "$tried: on standard error: $(cat "$work/err")"
 
 	stacks --cpu
-	# What burns is called by who calls it, all the way.
+	# A computing method has its callers, up to the outermost.
 	all=$(samples '(^|;)Object#burn ' <"$work/stacks")
 	[ "$all" -ge 500 ] || fail "$tried: $all samples: $(head -c 4000 "$work/stacks")"
 	callers='(block .*in )?(Object#(three|one|deeper|main|works|compares|fails|fetches|generates)'
@@ -51,17 +51,17 @@ try() {
 	burns Object#works works
 	burns 'block in <main>' 'is defined'
 
-	# Sixty calls deep, and every one of them is there.
+	# A recursion of sixty calls has sixty frames.
 	sixty_deep Object#deeper
 
-	# Methods that are functions of C stand between, and so does what these call.
+	# Methods that are C functions are between them, and so are functions that these call.
 	seen sort ";$(frame Object#main sorts);Array#sort;(.*;)?$(frame 'block in Object#main' sorts);$(
 		frame Object#compares compares);" 20
 	seen each ";$(frame Object#main 'asks for prices');(.*;)?Enumerable#sort_by;(.*;)?$(
 		frame 'block in Object#main' 'asks for prices');$(frame Shop.price 'asks the price');" 20
 	seen native ';Object#burn [(]shape.rb:[0-9]+[)];Process[.]clock_gettime;(.*;)?clock_gettime( |;|$)'
 
-	# Each method that was made and forgotten has its own name and file.
+	# Each method that was created and dropped has its own name and file.
 	made=$(grep -oE 'Object#made [(][^;]*;(.*;)?made_([0-9]+) [(]made_[0-9]+[.]rb:2[)];' "$work/stacks" |
 		sed -E 's/.*;(made_[0-9]+) [(](made_[0-9]+).*/\1 \2/' | sort -u)
 	[ "$(wc -l <<<"$made")" -ge 5 ] || fail "$tried: of 50 methods that were made: $made"
@@ -72,7 +72,7 @@ try() {
 		awk -v first="$first" -v last="$last" '$1 < first || $1 > last' | sort -u)
 	[ -z "$wrong" ] || fail "$tried: burn has no lines $wrong"
 
-	# Either kind of frames alone.
+	# Each kind of frames alone.
 	stacks --cpu --frames script
 	seen script "^<main> [(]shape.rb:[0-9]+[)];Object#main [(]shape.rb:[0-9]+[)];$(frame Object#three 'three burns');"
 	stacks --cpu --frames native
@@ -81,14 +81,14 @@ try() {
 	stacks --wall
 	seen nap "$(frame Object#naps naps);"
 
-	# Memory that methods allocate is theirs, too.
+	# Memory that methods allocate counts for them, too.
 	"$agent" leaks --lines -n 5 --stack-depth 99 "$work/out" >"$work/leaks" || fail "$tried: no leaks"
 	grep -qE "^ *$(frame 'block in Object#hoards' hoards) \[programs/shape.rb\]" "$work/leaks" ||
 		fail "$tried: what leaks is not named: $(cat "$work/leaks")"
 }
 
-# Half a second, from the program's beginning on: methods have their classes, and functions of C their names, before the agent
-# would look again as a rule. On a machine so busy that Ruby itself has begun late nothing can be said.
+# The first half second of the program: methods have their classes, and C functions their names, before the agent's
+# next regular scan. If Ruby itself starts late on a busy machine, the test cannot check that.
 try_brief() {
 	rm -rf "$work/out"
 	profiled "$work/out" builtin PROCESS='ruby*' CPU_INTERVAL=1ms WALL_INTERVAL=off "$tried" --disable=gems -e '
@@ -102,7 +102,7 @@ try_brief() {
 		  end
 		end
 
-		def passed # since the process was made, or up to 10 ms more
+		def passed # since the start of the process, or up to 10 ms more
 		  begun = File.read("/proc/self/stat")[/.*\) (.*)/, 1].split[19].to_f / 100
 		  Process.clock_gettime(Process::CLOCK_BOOTTIME) - begun
 		end
@@ -129,5 +129,5 @@ for tried in ${RUBIES:-/usr/bin/ruby}; do
 	again try_brief
 done
 
-# The interpreter as it is, where that is asked for.
+# The interpreter's C functions only, on request.
 as_it_is ruby_run_node PROCESS='ruby*' "$tried" "$source"

@@ -1,6 +1,5 @@
 #!/bin/sh
-# `asprof-agent run`: what it puts into the environment, that it ends as the command does, and what it
-# says in the end of where the profiles are.
+# `asprof-agent run`: the environment that it sets, its exit status, and its lines at the end about the profiles.
 set -u
 build=$(cd "${B:-build}" && pwd) || exit 1
 dir=$(mktemp -d) || exit 1
@@ -19,7 +18,7 @@ for name in $(env | sed -n 's/^\(ASPROF_AGENT_[A-Z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
 done
 
-# Places of its own for the command, with empty libraries, so that only `run` is looked at.
+# Directories for the command, with empty libraries, because the test only checks `run`.
 mkdir -p "$dir/tree/build" "$dir/prefix/bin" "$dir/prefix/lib" "$dir/alone" "$dir/a b"
 for d in tree/build prefix/bin alone 'a b'; do
 	cp "$build/asprof-agent" "$dir/$d/"
@@ -32,8 +31,8 @@ done
 cp "$dir/tree/build/libasprof_preload.so" "$dir/other.so"
 run=$dir/tree/build/asprof-agent
 
-# The library: beside the command, in ../lib, else by its soname.
-expect "beside" "$dir/tree/build/libasprof_preload.so" "$("$run" run -- printenv LD_PRELOAD)"
+# The library: in the command's directory, in ../lib, else by its soname.
+expect "same directory" "$dir/tree/build/libasprof_preload.so" "$("$run" run -- printenv LD_PRELOAD)"
 expect "in ../lib" "$dir/prefix/lib/libasprof_preload.so" \
 	"$("$dir/prefix/bin/asprof-agent" run printenv LD_PRELOAD)"
 expect "by soname" libasprof_preload.so \
@@ -61,14 +60,14 @@ expect "the user's own setting" 7ms \
 expect "the command's own switches" "-o --cpu" "$("$run" run -- echo -o --cpu)"
 expect "without --" "-o --cpu" "$("$run" run echo -o --cpu)"
 
-# It ends as the command: status, signal; one line of its own on stderr.
+# It ends like the command, by status or signal; with one line of its own on stderr.
 "$run" run -- sh -c 'exit 42'
 expect "status" 42 $?
 (
 	"$run" run -- sh -c 'kill -TERM $$'
 ) 2>/dev/null
 expect "signal" 143 $?
-# What others send to it is the command's; what a terminal sends both have had.
+# It passes on signals of other processes. A terminal sends its signals to both.
 mkfifo "$dir/ready"
 "$run" run -- sh -c "trap 'exit 9' USR1; echo >\"$dir/ready\"; while :; do sleep 0.05; done" 2>/dev/null &
 pid=$!
@@ -76,7 +75,8 @@ read -r _ <"$dir/ready"
 kill -USR1 $pid
 wait $pid
 expect "a signal passed on" 9 $?
-# It keeps the command's status if the reader of its messages has ended. The command has the default action of SIGPIPE.
+# It keeps the command's status if the reader of its messages has ended. The command has the default action of
+# SIGPIPE.
 {
 	"$run" run -- sh -c "read -r _ <'$dir/ready'; exit 3" 2>&1
 	echo $? >"$dir/status"
@@ -91,7 +91,7 @@ expect "SIGPIPE" 141 $?
 [ ! -s "$dir/out.txt" ] || fail "it prints something by itself"
 expect "one line at the end" 1 "$(wc -l <"$dir/err")"
 
-# Where the profiles are, or why there are none: the real library, and files of all kinds.
+# The directory of the profiles, or the reason why there are none: the real library, and all kinds of files.
 # says WORDS STATUS COMMAND...
 says() {
 	words=$1 status=$2
@@ -112,7 +112,7 @@ compile() {
 export ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_ENGINE=builtin
 compile waits
 says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
-# Then the heaviest functions, and how to go on.
+# Then the heaviest functions, and suggestions.
 grep -q ' usleep \| clock_nanosleep ' "$dir/err" || fail "no heaviest functions: $(cat "$dir/err")"
 # continues FIRST SECOND: these two commands are suggested.
 continues() {
@@ -120,13 +120,13 @@ continues() {
 		fail "wanted '$1' and '$2', got: $(cat "$dir/err")"
 }
 continues "top --wall $dir/profiles" "flamegraph --wall -o flame.html $dir/profiles"
-# A later run in the same directory leads to its own profiles.
+# A later run in the same directory shows its own profiles.
 sleep 1
 says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
 from=$(sed -n 's/.*asprof-agent top --wall --from \([0-9:]*\) .*/\1/p' "$dir/err")
 [ -n "$from" ] || fail "no time to begin from: $(cat "$dir/err")"
 "$build/asprof-agent" summary --from "$from" "$dir/profiles" >/dev/null || fail "nothing from $from"
-# They are those of all processes: of a pipeline the shell only waits.
+# The profiles of all processes are shown: in a pipeline the shell only waits.
 echo '#include <time.h>
 __attribute__((noinline)) static void burn(void) { while (clock() < CLOCKS_PER_SEC / 4) ; }
 int main(void) { burn(); return 0; }' >"$dir/burns.c"
@@ -151,9 +151,9 @@ if ${CC:-cc} -static -o "$dir/static" "$dir/static.c" 2>/dev/null; then
 	says "[12] profiles* in $dir/profiles3" 0 --wall 10ms -o "$dir/profiles3" -- sh -c "$dir/child; $dir/waits"
 fi
 
-# What doctor finds, in that line (doctor.sh has each finding): by its words where nothing comes, else by its name. Notes
-# on stacks and names are left out, as a profile may be complete nevertheless.
-# (The agent's own lines are not what is looked at.)
+# Findings of doctor, in that line (doctor.sh has each finding): as text if there is no profile, otherwise by id.
+# Notes on stacks and names are omitted, because a profile may be complete nevertheless. (The agent's own lines are
+# ignored here.)
 export ASPROF_AGENT_LOG=off
 mkdir "$dir/go" "$dir/notes"
 compile go/java -Wl,--build-id -Wl,--no-eh-frame-hdr -Wl,--export-dynamic-symbol=malloc -x c - <<'END'
@@ -188,7 +188,7 @@ grep -q "^asprof-agent: run: no profile of $dir/waits: .*cannot be preloaded" "$
 unset ASPROF_AGENT_LOG
 unset ASPROF_AGENT_START_DELAY ASPROF_AGENT_ENGINE
 
-# Errors, as env(1) has them.
+# Errors have the status of env(1).
 "$run" run -- "$dir/no-such-program" 2>/dev/null
 expect "no such program" 127 $?
 "$run" run -- "$dir/empty.c" 2>/dev/null

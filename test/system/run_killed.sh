@@ -86,7 +86,7 @@ grep -q "^asprof-agent: run: recovered 1 profile of earlier programs in $out\$" 
 [ -z "$(find "$out" -name '.asprof*')" ] || fail "the next run leaves: $(ls -AR "$out")"
 rm -rf "$out"
 
-# A child goes on after the program: its recording stays, and `recover` finds it in the directory of profiles.
+# A child continues after the program: its recording stays, and `recover` finds it in the directory of profiles.
 "$agent" run --cpu 1ms -o "$out" -- "$work/burns" fork >"$work/pids" 2>"$work/err" &
 run=$!
 for _ in $(seq 1000); do
@@ -103,7 +103,7 @@ gone "$child"
 [ "$(find "$out" -name "burns_${child}_*.jfr" | wc -l)" -eq 1 ] || fail "the child's: $(ls -AR "$out") $(cat "$work/text")"
 rm -rf "$out"
 
-# A daemon that has not begun its recording: `run` knows it by its environment. It reports later.
+# A daemon that has not started its recording: `run` recognizes it by its environment. It reports later.
 cat >"$work/daemon.c" <<'END'
 #include <stdio.h>
 #include <unistd.h>
@@ -136,7 +136,7 @@ gone "$(cat "$work/pid")"
 [ -z "$(find "$out" -name '.asprof*')" ] || fail "a daemon leaves: $(ls -AR "$out")"
 rm -rf "$out"
 
-# The user's own spool is respected, and an outer run's is not taken for that.
+# `run` keeps the user's own spool, but not the private spool of an outer `run`.
 spool=$(ASPROF_AGENT_SPOOL_DIR=$work/own "$agent" run -o "$out" -- printenv ASPROF_AGENT_SPOOL_DIR 2>"$work/err")
 [ "$spool" = "$work/own" ] || fail "its own spool: $spool"
 spool=$("$agent" run -o "$out" -- "$agent" run -o "$work/inner" -- printenv ASPROF_AGENT_SPOOL_DIR 2>"$work/err")

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""A small client of S3, IAM and STS for the tests, signing with version 4 by itself, so that what
-the agent put into a store is looked at by other code than its own.
+"""A small client of S3, IAM and STS for the tests, with its own signature version 4, so that other code
+than the agent's reads the stored objects.
 
 usage: s3.py make BUCKET             its URL, with the bucket in the path
        s3.py list BUCKET             the keys, one a line
        s3.py fetch BUCKET DIR        every object into a file of DIR
-       s3.py put BUCKET FILE...      under their base names, after PREFIX where that is set
+       s3.py put BUCKET FILE...      under their base names, after PREFIX if that is set
        s3.py empty BUCKET
        s3.py call URL NAME=VALUE...  IAM and STS: send a form, print the answer
 
-Keys: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. Certificates are not looked at."""
+Keys: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. Certificates are not checked."""
 
 import datetime
 import hashlib

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The handler of samples: where it runs, what it may read, and what it leaves to the interposers.
+# The handler of samples: its stack, the memory that it may read, and the calls that the interposers restart after it.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler

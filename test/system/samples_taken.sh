@@ -1,6 +1,5 @@
 #!/bin/bash
-# The number of samples that the metadata tells is the number of samples that the recording beside it
-# holds, with either engine, in every report.
+# The number of samples in the metadata equals the number in the recording, with either engine, in every report.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 agent=$(dirname "$preload")/asprof-agent

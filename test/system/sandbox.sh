@@ -1,7 +1,7 @@
 #!/bin/bash
-# A program that locks itself into a seccomp sandbox is not killed there for what the agent does, and
-# what was sampled before is reported; nor is one that is started where few calls are allowed. A program that only asks
-# whether there is seccomp stays profiled.
+# A program that enters a seccomp sandbox is not killed because of the agent, and samples from before are reported.
+# The same holds for a program that is started with few allowed calls. A program that only asks whether seccomp exists
+# stays profiled.
 . "$(dirname "$0")/agent.inc"
 
 sandbox=$(program sandbox)
@@ -11,7 +11,7 @@ sandbox=$(program sandbox)
 	exit 77
 }
 
-# ended COMMAND...: its output, and how it ended.
+# ended COMMAND...: its output, and its status or signal.
 ended() {
 	{
 		"$@" 2>&1

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A program that is sent a signal by somebody else is ended by it, ignores, handles or reads it, as bare, whatever takes
-# its samples; and where that ends it there is a last report.
+# A program gets a sampling signal from another process. It is ended by it, ignores, handles or reads it as without
+# the agent. If it is ended, there is a last report.
 . "$(dirname "$0")/agent.inc"
 
 sent=$(program sent)
 
-# seen COMMAND...: what it prints, and its status. (bash's own words on a killed job are not wanted.)
+# seen COMMAND...: its output and its status, without bash's messages on a killed job.
 seen() {
 	{
 		"$@" 2>"$work/err"
@@ -39,5 +39,5 @@ if [ -z "${ASPROF_TEST_LIB:-}" ]; then
 	echo 'async-profiler was left out: ASPROF_TEST_LIB is not set'
 	exit 0
 fi
-# Its own, and those of perf events.
+# Its own signals, and those of perf events.
 as_bare async-profiler 61

@@ -1,6 +1,6 @@
 #!/bin/bash
-# scripts/setup where there is no apt: it prints the packages of Fedora, Alpine or Arch, by the package manager that is
-# there, and how to build from upstream tarballs.
+# scripts/setup without apt prints the packages of Fedora, Alpine or Arch, by the installed package manager, and how
+# to build from upstream tarballs.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -9,7 +9,7 @@ fail() {
 	exit 1
 }
 
-# says MANAGER PATTERN...: with that package manager alone, if any.
+# says MANAGER PATTERN...: with only that package manager, if any.
 says() {
 	local manager=$1
 

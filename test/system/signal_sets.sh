@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program that has blocked every signal before an engine starts, and reads them: it reads none of the engine's.
+# A program that blocked every signal before the engine's start, and reads signals, gets none of the engine's.
 . "$(dirname "$0")/agent.inc"
 
 signal_sets=$(program signal_sets)

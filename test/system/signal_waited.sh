@@ -1,6 +1,6 @@
 #!/bin/bash
 # A program that uses a sampling signal without a handler: it waits for it, ignores it, or is ended by it, as without
-# us.
+# the agent.
 . "$(dirname "$0")/agent.inc"
 
 waited=$(program signal_waited)
@@ -8,7 +8,7 @@ for engine in $(engines); do
 	[ "$engine" = builtin ] && signals=63 || signals='60 61 63'
 	for signo in $signals; do
 		for how in sigwait sigtimedwait signalfd later 'later, all' all ignored default; do
-			# async-profiler goes on, and a set of all signals does not include its own.
+			# async-profiler continues, and a set of all signals does not include its own.
 			[ "$how" != 'later, all' ] || [ "$engine" = builtin ] || continue
 			bare=$("$waited" "$signo" "$how" 2>&1)
 			status=$?

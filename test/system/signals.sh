@@ -1,6 +1,5 @@
 #!/bin/bash
-# A sampler's signal cannot be seen, blocked or waited for by the program, and is the program's
-# when it wants it.
+# The program cannot see, block or wait for a sampler's signal, until it uses that signal itself.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
@@ -11,7 +10,7 @@ out=$(LD_PRELOAD=$work/interpose_sampler.so "$signals" 37 2>"$work/err") ||
 	fail "status $?: $out $(cat "$work/err")"
 [ "$out" = ok ] || fail "output: $out"
 
-# The line of this process is its last; children of it print their own.
+# The last line is of this process; its children print their own lines.
 line=$(tail -n 1 "$work/err")
 samples=$(echo "$line" | sed -n 's/^exit: [0-9]* samples, \([0-9]*\) blocked, 2 claimed$/\1/p')
 [ "${samples:-0}" -gt 0 ] || fail "$line"

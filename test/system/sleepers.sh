@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ten thousand threads that sleep, on small stacks, or three quarters of what this machine allows at the moment: all of
-# them end as they do bare, and are in the profile.
+# Ten thousand sleeping threads on small stacks, or three quarters of what this machine allows at the moment: all of
+# them end as without the agent, and are in the profile.
 . "$(dirname "$0")/agent.inc"
 
 sleepers=$(program sleepers)
@@ -12,7 +12,7 @@ for engine in $(engines); do
 	rm -rf "$work/out"
 	had=$(profiled "$work/out" "$engine" WALL_INTERVAL=200ms timeout 100 "$sleepers" "$wanted" 1000 2>"$work/err") ||
 		fail "$engine: status $? $(cat "$work/err")"
-	# (Others may have taken what was left.)
+	# (Other programs may have taken the rest.)
 	[ "$had" -ge 100 ] || fail "$engine: $had threads: $(cat "$work/err")"
 	"$agent" collapsed --wall "$work/out"/sleepers*.jfr >"$work/stacks" || fail "$engine: no report: $(cat "$work/err")"
 	[ "$(samples ';doze(;|$)' <"$work/stacks")" -ge 100 ] || fail "$engine: $(cat "$work/stacks" "$work/err")"

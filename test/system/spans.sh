@@ -1,7 +1,7 @@
 #!/bin/bash
-# What threads work on: their samples carry the trace, the span and the attributes that the program publishes as
-# OpenTelemetry's SDKs do, wherever it has the variable, and what it labels them with by the C interface; the command
-# chooses and splits by them, and pprof, Pyroscope and OTLP have them. Time on CPUs by span is what the spans took.
+# Samples have the context of their threads: the trace, the span and the attributes that the program publishes as
+# OpenTelemetry's SDKs do, wherever the variable is, and the labels of the C interface. The command selects and splits
+# by them, and pprof, Pyroscope and OTLP have them. CPU time by span equals the spans' own CPU time.
 . "$(dirname "$0")/agent.inc"
 . test/system/push.inc
 have "${CXX:-c++}"
@@ -15,14 +15,14 @@ build() {
 	"${CXX:-c++}" -pthread -o "$work/$name" "$work/spans.o" "$@" || exit 1
 }
 
-# library NAME [FLAG...]: what publishes, as a library.
+# library NAME [FLAG...]: the publishing part, as a library.
 library() {
 	name=$1
 	shift
 	"${CC:-cc}" -shared -fPIC -O2 -o "$work/$name.so" "$@" test/programs/otel_context.c || exit 1
 }
 
-# spans DIR PROGRAM WORD...: run it; $work/told has what it says.
+# spans DIR PROGRAM WORD...: run it; its output is in $work/told.
 spans() {
 	place=$work/of.$1
 	shift
@@ -30,9 +30,9 @@ spans() {
 		fail "$*: status $?"
 }
 
-# by DIR METRIC KEY WEIGHT: by what `top --by KEY` says most spans have samples, nothing else has any to speak of, and all
-# have together what the spans told: WEIGHT is what one sample is of that. (How near each comes to its own, bench/spans.sh
-# measures: where a machine is busy, a signal comes when its span is over.)
+# by DIR METRIC KEY WEIGHT: according to `top --by KEY`, most spans have samples, and almost no sample is without a
+# span. Their sum equals the sum that the spans report, where a sample has WEIGHT. (bench/spans.sh measures the error
+# of each span: on a busy machine, a signal may come after the end of its span.)
 by() {
 	"$agent" top --json -n 0 "--$2" --by "$3" "$work/of.$1" >"$work/by" || fail "$1: no top --by $3"
 	/usr/bin/python3 - "$work/by" "$work/told" "$3" "$4" <<-'END' || fail "$1: not by $3 as it was"
@@ -59,7 +59,7 @@ build linked -Wl,--no-as-needed "$work/general.so" "-Wl,-rpath,$work"
 build bare
 library described -mtls-dialect=gnu2 2>/dev/null || cp "$work/general.so" "$work/described.so"
 
-# way NAME PROGRAM: the variable is somewhere.
+# way NAME PROGRAM: the variable is in a different place in each.
 way() {
 	echo "$1:"
 	spans "$1" "$work/$2" cpu "${3:-5}" 40
@@ -72,7 +72,7 @@ for library in general early described; do
 	SPANS_LIBRARY=$work/$library.so way $library bare
 done
 
-# One trace, by its id or as it comes in a header; and what is of none says so.
+# One trace, by its id or as in a header. A trace without samples has a message.
 first=$(sed -n 's/ .*//p;q' "$work/told")
 one=$("$agent" collapsed --cpu --trace "$first" "$work/of.own" | samples .)
 header=$("$agent" collapsed --cpu --trace "00-${first^^}-0000000000000001-01" "$work/of.own" | samples .)
@@ -90,7 +90,7 @@ done
 ! command -v jfr >/dev/null || jfr print --events jdk.ExecutionSample "$work"/of.own/*.jfr | grep -q "trace_id=$first" ||
 	fail "jfr does not show the trace"
 
-# A sleeper is counted where it sleeps, and each allocation by who made it.
+# A sleeping thread counts where it sleeps, and each allocation for its caller.
 spans sleeping "$work/own" sleep 5 300
 echo sleeping:
 "$agent" top --json --wall --by span_id "$work/of.sleeping" >"$work/by"
@@ -110,7 +110,7 @@ spans allocating "$work/own" alloc 10 60
 END
 "$agent" leaks --label http.route=/pay "$work/of.allocating" | grep -q work || fail "leaks --label"
 
-# Labels; those of a thread that forked are its child's.
+# Labels; a forked child has those of the thread that forked.
 spans labelled "$work/own" label 5 40
 by labelled cpu span 1
 by labelled cpu route 1
@@ -123,7 +123,7 @@ spans forked "$work/own" forked 1 100
 	assert 20 <= got["parent's"] <= 180 and 20 <= got['(unknown)'] <= 180, got
 END
 
-# What takes reports has them as well.
+# Receivers of reports get them as well.
 serve taken
 spans pushed NATIVE_MEM=16k "PYROSCOPE_URL=$url" "OTLP_ENDPOINT=$url" METADATA=none "$work/own" cpu 40 20
 [ ! -s "$work/taken.refused" ] || fail "refused: $(cat "$work/taken.refused")"
@@ -148,7 +148,7 @@ spans pushed NATIVE_MEM=16k "PYROSCOPE_URL=$url" "OTLP_ENDPOINT=$url" METADATA=n
 	assert keys == {'span_id', 'http_route', 'http_method'}, keys
 END
 
-# A recording that was left behind has them.
+# A recovered recording has them.
 mkdir "$work/spool"
 ASPROF_AGENT_SPOOL_DIR=$work/spool ASPROF_AGENT_LOCAL_DIR=$work/left ASPROF_AGENT_ENGINE=builtin \
 	ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_CPU_INTERVAL=1ms ASPROF_AGENT_REPORTING_INTERVAL=1h \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A spool that others may write to, as /tmp: what they plant there is neither delivered, nor written
-# anywhere, nor removed; and reports arrive as ever, by a directory that is ours alone.
+# A spool that other users can write to, such as /tmp: files that they plant there are neither delivered, nor copied,
+# nor removed. Reports arrive as usual, by a private directory.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null || skip "this needs root, and setpriv"
@@ -9,7 +9,7 @@ mkdir -m 1777 "$work/spool"
 mkdir "$work/local" "$work/etc"
 stem=x_1_$(date -u +%Y-%m-%dT%H-%M-%SZ)
 
-# note EXECUTABLE: as the agent would write it for this process, in every respect that is known.
+# note EXECUTABLE: as the agent would write it for this process, in all known respects.
 note() {
 	local pending directory
 
@@ -19,7 +19,7 @@ note() {
 	printf '{"start":1,"end":%s000,"pid":1,"executable":"%s","group":"g","tags":"","pending":[%s],%s}' \
 		"$(date +%s)" "$1" "$pending" '"origin":{"hostname":"h"}'
 }
-# plant DIR EXECUTABLE OWNER: under the names that this version gives, and any that an earlier one gave.
+# plant DIR EXECUTABLE OWNER: under the names of this version, and of earlier ones.
 plant() {
 	for end in spool. ""; do
 		echo "0 0 * * * root /tmp/evil" >"$1/$stem.${end}jfr"
@@ -27,7 +27,7 @@ plant() {
 		chown "$3" "$1/$stem.${end}jfr" "$1/$stem.${end}json"
 	done
 }
-# service: finds what was planted at its start, and delivers its own.
+# service: finds the planted files at its start, and delivers its own reports.
 service() {
 	profiled 1.5 ASPROF_AGENT_SPOOL_DIR="$work/spool" ASPROF_AGENT_LOCAL_DIR="$work/local" \
 		ASPROF_AGENT_EXIT_TIMEOUT=30s
@@ -40,8 +40,7 @@ service() {
 store
 other=65534
 
-# By another user, of whom root does everything; and in our own directory by our own hand, as far as
-# anybody can tell.
+# Planted by another user, whom root impersonates; and in the private directory, seemingly by its owner.
 plant "$work/spool" ../etc/x $other
 planted=$(ls "$work/spool")
 mkdir -m 700 "$work/spool/0"
@@ -52,7 +51,7 @@ service
 [ "$(ls -A "$work/spool/0")" = "$ours" ] || fail "left: $(ls -A "$work/spool/0")"
 echo "notes that are another user's, or lead elsewhere, stay where they are"
 
-# Ahead of us: a link to what is root's, and a directory of another's.
+# Planted first: a link to root's files, and a directory of another user.
 empty
 rm -rf "$work/spool/0"
 ln -s "$work/etc" "$work/spool/0"

@@ -1,18 +1,17 @@
 #!/bin/bash
-# Two services with stores of their own share a spool. Each delivers what is for its own store, its
-# predecessor's too, and leaves the other's where it is; what goes with a report tells of the process
-# that made it, not of the one that delivered it.
+# Two services with their own stores share a spool. Each delivers only the reports for its own store, including those
+# of earlier processes. The metadata of a report is that of the process that made it.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 
-# service NAME SECONDS GENERATION: whose store need not be there.
+# service NAME SECONDS GENERATION: its store need not be available.
 service() {
 	profiled "$2" ASPROF_AGENT_SPOOL_DIR="$work/spool" ASPROF_AGENT_S3_PREFIX="$1-" \
 		ASPROF_AGENT_S3_ENDPOINT="http://127.0.0.1:${ports[$1]}" POD_NAME="$1-$3" \
 		ASPROF_AGENT_PROFILING_GROUP="$1$3" ASPROF_AGENT_TAGS="generation=$3" \
 		ASPROF_AGENT_LOG_FILE="$work/$1.$3.log" ASPROF_AGENT_EXIT_TIMEOUT="${4:-30s}"
 }
-# store_of NAME: that service's, with its objects in a folder of its own.
+# store_of NAME: that service's, with its objects in its own folder.
 store_of() {
 	mkdir -p "$work/$1"
 	work=$work/$1 port=${ports[$1]} store
@@ -35,7 +34,7 @@ of_two=$(grep -l '"group":"twofirst"' "$work"/spool/*.json | wc -l)
 [ "$(left)" -eq $((of_one + of_two)) ] || fail "left: $(ls "$work/spool")"
 ! grep -q "$secret" "$work"/spool/*.json || fail "a note holds a secret"
 
-# expect NAME COUNT: so many of the first generation arrived there, and nothing of the other service.
+# expect NAME COUNT: so many of the first generation arrived there, and none of the other service.
 expect() {
 	/usr/bin/python3 - "$work/$1/objects" "$1" "$2" <<-'END' || fail "what arrived is not $1's"
 		import json, os, sys, zipfile

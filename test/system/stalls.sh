@@ -1,11 +1,11 @@
 #!/bin/bash
-# Turns of an event loop that last too long are told, whichever call it waits by: each with its length, as the program
-# itself measured it, what was ready, and the function that it was in; short turns are not. A stop ends it, a start
-# begins it anew, and a forked child has its own.
+# Long iterations of an event loop are recorded, for each call that waits: with the length that the program measured,
+# the ready descriptors, and the current function. Short iterations are not. A stop ends the recording, a start begins
+# it again, and a forked child has its own.
 . "$(dirname "$0")/agent.inc"
 turns=$(program turns) || exit 1
 
-# told DIR [OPTION...]: "MICROSECONDS FUNCTION", in order; FUNCTION is `none` where there is no stack.
+# told DIR [OPTION...]: print "MICROSECONDS FUNCTION", in order; FUNCTION is `none` if there is no stack.
 told() {
 	"$agent" longpolls "$@" --stack-depth 8 | awk '
 		/ - stall of / { if (us) print us, name; us = $7 + 0; name = "none" }
@@ -14,8 +14,9 @@ told() {
 		END { if (us) print us, name }'
 }
 
-# matches SAID TOLD: every turn of 20 ms or more is told, as long as the program knows that it was, within 10% or 2 ms; nothing
-# else is that was shorter than 10 ms; and whose stack is known is the function that it was. Prints how many, and how many have a stack.
+# matches SAID TOLD: every iteration of 20 ms or more is recorded, with the program's own length within 10% or 2 ms;
+# none below 10 ms is recorded; and a stack has the right function. Prints how many there are, and how many have a
+# stack.
 matches() {
 	awk '
 		FNR == NR { said[++n] = $1; by[n] = $2; most[n] = $3; next }
@@ -47,9 +48,9 @@ matches() {
 		}' "$1" "$2"
 }
 
-# tried NAME ENGINE WAIT [HOW]: run it; on a machine so busy that the watcher gets no processor while a turn lasts that is
-# not told, and that a short turn may wait for one outside of what the program measures, which is told and has no stack: then
-# again, a few times. What is told wrongly otherwise is never right.
+# tried NAME ENGINE WAIT [HOW]: run it. On a very busy machine, the watcher may get no processor during an iteration,
+# which is then missing. A short iteration may wait for a processor outside the program's measurement, and is then
+# recorded without a stack. So try a few times. Other wrong records fail at once.
 tried() {
 	name=$1 engine=$2
 	shift 2
@@ -78,18 +79,19 @@ for engine in $(engines); do
 	stacks=0
 done
 
-# In a forked child, which has no thread of its parent's; and where it was stopped and begun anew.
+# In a forked child, which has no thread of its parent; and after a stop and a start.
 for how in forked begun-anew; do
 	tried $how builtin epoll_wait $how
 done
 
-# Asked for while it runs, and no more.
+# Enabled while it runs, and disabled.
 at_start=off tried asked-for-later builtin epoll_wait STALLS=on
 at_start=1s tried shorter-later builtin epoll_wait STALLS=10ms
 profiled "$work/no-more" builtin STALLS=on "$turns" epoll_wait 2 20 20 STALLS=off >"$work/said" || fail "no more: status $?"
 ! "$agent" summary "$work/no-more" | grep -q 'asprof\.Stall' || fail 'stalls that nobody asks for any more'
 
-# Each that has a stack tells what its thread was labelled with then, which is gone when it ends; and is chosen by that.
+# Each stall with a stack has the labels that its thread had then, though they are removed at its end; and they select
+# it.
 "$agent" longpolls --stack-depth 8 "$work"/builtin.* >"$work/out"
 awk '
 	/ - stall of / { label = $NF; n = 0 }
@@ -98,7 +100,7 @@ awk '
 		found++
 	}
 	END { exit bad || !found }' "$work/out" || fail "not labelled: $(cat "$work/out")"
-# The stack begins with the program's own function; the innermost frame stands before it.
+# The stack begins with the program's own function; the innermost frame is before it.
 awk '/ - stall of / && $0 !~ /^\[20[0-9-]*T[0-9:]*\.[0-9]*Z\] / { print; bad = 1 }
 	/^ -   1: / && !/[.](sleeping|burning|waits?|turn|main|[a-z_]*)$/ { print; bad = 1 }
 	/^ -   1: libc\.so/ { print; bad = 1 }
@@ -123,12 +125,12 @@ for label in sleeping burning; do
 		fail "--label turn=$label: $(cat "$work/some" "$work/err")"
 done
 
-# By function, in whichever of them the watcher was in time; those that are shorter than asked for are left out.
+# By function, in each one for which the watcher was in time; shorter ones than requested are omitted.
 "$agent" longpolls "$work"/builtin.* --summary >"$work/out"
 { grep -q sleeping "$work/out" && grep -q burning "$work/out"; } || fail "summary: $(cat "$work/out")"
 [ -z "$(told "$work"/builtin.* 10s 2>/dev/null)" ] || fail 'stalls of ten seconds'
 "$agent" summary "$work"/builtin.* | grep -q 'asprof\.Stall' || fail 'summary counts no stall'
 
-# Not watched for, nothing is told.
+# Without the setting, nothing is recorded.
 profiled "$work/off" builtin "$turns" epoll_wait 2 20 20 >"$work/said" || fail "off: status $?"
 ! "$agent" summary "$work/off" | grep -q 'asprof\.Stall' || fail 'stalls that nobody asked for'

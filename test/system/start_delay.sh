@@ -1,11 +1,12 @@
 #!/bin/bash
-# While the start delay runs there is no thread of ours in a program of one thread, which would pay for it if
-# it ended soon; none but async-profiler's own where that is to be. When the delay is over the agent comes, whatever the program has done to signals meanwhile.
+# During the start delay, a program with one thread has no thread of the agent, which would cost a short program time;
+# only async-profiler's own, if that is used. After the delay the agent starts, whatever the program has done to
+# signals.
 . "$(dirname "$0")/agent.inc"
 
 start_delay=$(program start_delay)
 
-# expect OUTPUT WHAT [VARIABLE=value...]: what the program prints, all on one line.
+# expect OUTPUT WHAT [VARIABLE=value...]: the program's output, all on one line.
 expect() {
 	local wanted=$1 what=$2 got status
 	shift 2
@@ -24,12 +25,13 @@ reported() {
 engine=builtin
 expect "1 1" plain START_DELAY=500ms
 reported plain
-# From here on the signal could be somebody else's, or never come: a thread of ours waits in its place.
+# From here on the signal may be the program's, or may never come. A thread of the agent waits instead.
 for what in thread handlers blocked; do
 	expect 1 $what
 	reported $what
 done
-# async-profiler's thread is there from the start, as only a thread of the program could make it; none besides.
+# async-profiler's thread exists from the start, because only a thread of the program can create it; there are no
+# other ones.
 if [ -n "${ASPROF_TEST_LIB:-}" ]; then
 	engine=async-profiler
 	expect "2 1" plain START_DELAY=500ms

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A profile has the name by which its program was started: a link's own, a script's, and that of a program
-# which the loader itself was given, whose functions are its own, and not the loader's.
+# A profile has the name with which its program was started: of a link, of a script, and of a program that is an
+# argument of the loader. That one has its own functions, not the loader's.
 . "$(dirname "$0")/agent.inc"
 
 everyday=$(program everyday)
@@ -34,7 +34,7 @@ done
 engine=builtin
 (cd "$work" && started everyday "$loader" ./everyday) || exit 1
 
-# musl's loader does not tell by which name either.
+# musl's loader does not report the name either.
 if command -v musl-gcc >/dev/null; then
 	module=for_musl
 	musl-gcc -std=gnu11 -D_GNU_SOURCE -I. -O2 -o "$work/for_musl" test/programs/everyday.c || exit 1

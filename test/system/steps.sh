@@ -1,8 +1,7 @@
 #!/bin/sh
-# From every instruction that programs in C, C++ and Rust execute, a walk comes to the outermost
-# frame of its stack: stubs, handlers, jumps, contexts, threads, libraries that come and go,
-# exceptions. Not sampled, but stepped.
-# Takes long.
+# From every instruction that programs in C, C++ and Rust execute, a walk reaches the outermost frame of its stack: in
+# stubs, handlers, jumps, contexts, threads, loaded and unloaded libraries, and exceptions. The test single-steps
+# instead of sampling. Takes long.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(uname -m)" = x86_64 ] || {
@@ -10,7 +9,7 @@
 	exit 77
 }
 
-# From which it does not: functions, and how many instructions in each at most. See engine/unwind/unwind.h.
+# Exceptions: functions, and how many instructions in each at most. See engine/unwind/unwind.h.
 known='swapcontext 8'
 
 build() {
@@ -24,7 +23,7 @@ build stepper.so "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -O2 -fPIC -shared -pth
 build plugin.so "${CC:-cc}" -std=gnu11 -O2 -fomit-frame-pointer -fPIC -shared \
 	test/programs/steps_plugin.c
 
-# stepped NAME COMMAND...: fail unless every walk of COMMAND's went right.
+# stepped NAME COMMAND...: fail unless every walk of COMMAND succeeds.
 stepped() {
 	name=$1
 	shift
@@ -39,7 +38,7 @@ stepped() {
 		END { exit bad || !enough }' "$work/out" || fail "$name: walks went wrong, or too few"
 }
 
-# Bound when first called, for the trampoline that does it.
+# With lazy binding, for the trampoline.
 flags="-I. -O2 -fomit-frame-pointer -pthread -Wl,-z,lazy $work/stepper.so"
 
 # shellcheck disable=SC2086 # words

@@ -1,24 +1,27 @@
 #!/usr/bin/python3
-"""A bucket for the tests that is as strict as it is small: it takes PUT, HEAD and GET of objects,
-and lists them by ListObjectsV2 alone; it checks the signature, the payload's hash, the clock, and how the path is encoded by itself, from
-"AWS Signature Version 4 for API requests". The key is "tester", its secret "testing". With
-"if-none-match: *" no object takes another's name.
+"""A small strict bucket for the tests. It accepts PUT, HEAD and GET of objects, and lists them by ListObjectsV2
+only. It checks the signature, the payload's hash, the clock, and the encoding of the path, with its own code from
+"AWS Signature Version 4 for API requests". The key is "tester", its secret "testing". With "if-none-match: *" no
+object replaces another one.
 
 usage: store_server.py [--port N] [--tls CERTIFICATE KEY] [--tls-version 1.2|1.3]
                        [--redirect STATUS URL] [--late N] [--page N] [--deny list|get]
                        [--broken N] [--hold NAME] [--head STATUS] [--lost N] [--storm SEED]
                        FOLDER
 
-With --redirect nothing is taken: each request is sent on to the same path behind URL. With --late the
-bucket is not there for the first N requests, and refuses as many after that. A list has N names a
-page (--page, 1000). With --deny it may not be listed, or read. With --broken every Nth answer to a GET
-is 503, and every Nth that is not breaks off in the middle. With --hold that object is not given out, for
-a minute. With --head each HEAD is answered STATUS. With --lost every Nth PUT is taken, and its connection closed without an
-answer. With --storm HEAD is refused with a random status, and half of the PUTs fail in one of STORM_PUTS.
+--redirect   accepts nothing, and redirects each request to the same path after URL
+--late       the bucket does not exist for the first N requests, and refuses as many after that
+--page       names in a page of a list (1000)
+--deny       refuses lists, or reads
+--broken     every Nth response to a GET is 503, and every Nth of the others breaks off in the middle
+--hold       does not send that object for a minute
+--head       the status of each response to HEAD
+--lost       accepts every Nth PUT, and closes its connection without a response
+--storm      refuses HEAD with a random status; half of the PUTs fail in one of STORM_PUTS
 
-Prints "ready PORT". Objects become files in FOLDER; each PUT adds a line to FOLDER.log: the
-number of its connection, its status, and the object's name. Each GET adds one to FOLDER.gets: its
-status, the range that was asked for, and the object's name, or "?"."""
+Prints "ready PORT". Objects become files in FOLDER. Each PUT adds a line to FOLDER.log: the number of its
+connection, its status, and the object's name. Each GET adds one to FOLDER.gets: its status, the requested range,
+and the object's name, or "?"."""
 
 import argparse
 import datetime
@@ -50,7 +53,7 @@ def sign(key, text):
 
 
 def check_signature(method, path, query, headers, body):
-    """Raise Refused with the code of what is wrong."""
+    """Raise Refused with the code of the fault."""
     scheme, _, rest = headers.get('Authorization', '').partition(' ')
     fields = dict(item.strip().split('=', 1) for item in rest.split(',') if '=' in item)
     if scheme != 'AWS4-HMAC-SHA256' or set(fields) != {'Credential', 'SignedHeaders', 'Signature'}:
@@ -98,7 +101,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         super().setup()
 
     def object(self, method, body):
-        """The file of the object that is asked for."""
+        """The file of the requested object."""
         path, _, query = self.path.partition('?')
         bucket, _, name = path.lstrip('/').partition('/')
         plain = urllib.parse.unquote(path)
@@ -192,7 +195,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404)
 
     def list(self):
-        """A page of the names, as its query wants it."""
+        """A page of the names, as the query requests."""
         self.object('GET', b'')
         query = self.path.partition('?')[2]
         wanted = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
@@ -200,7 +203,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused('InvalidArgument')
         if self.server.deny == 'list':
             raise Refused('AccessDenied')
-        # The token must come back as it was given, whatever is in it.
+        # The token must come back unchanged, with any characters.
         after = wanted.pop('continuation-token', '+/=& ')[5:]
         names = sorted(name for name in os.listdir(self.server.folder)
                        if name.startswith(wanted.get('prefix', '')) and name > after)
@@ -315,7 +318,7 @@ class Server(http.server.ThreadingHTTPServer):
         self.log.write(line + '\n')
 
     def handle_error(self, *_):
-        """A client that goes away, or that will not have the certificate, is no news."""
+        """A client that disconnects, or that rejects the certificate, is no error."""
 
 
 def main():

@@ -1,9 +1,9 @@
 #!/bin/bash
-# A storm of forks, some of whose children are just about to be profiled when they end or execute a program:
-# none hangs, and each ends as it should.
+# Very many forks, some of whose children are just about to be profiled when they end or execute a program: none
+# hangs, and each ends as it should.
 #
-#   STORM="64 1000 300"  so many threads, forks a second, seconds
-#   SETTINGS="…"         with these
+#   STORM="64 1000 300"  threads, forks per second, seconds
+#   SETTINGS="…"         with these settings
 . "$(dirname "$0")/agent.inc"
 
 storm=$(program storm) || exit 1

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Where a program is short of something, or lives in odd surroundings, it is as it would have been:
-# with a profile, or with one line that says why there is none.
+# A program that lacks a resource, or runs in an unusual environment, behaves as without the agent: with a profile, or
+# with one line that gives the reason.
 . "$(dirname "$0")/agent.inc"
 
-# A third of a second or more of work.
+# A third of a second of work or more.
 cat >"$work/program" <<'END'
 i=0
 while [ $i -lt 300000 ]; do i=$((i + 1)); done
@@ -12,8 +12,8 @@ exit 5
 END
 for_everybody
 
-# surrounded WHAT LINE SCRIPT: SCRIPT, of bash, ends with `exec "$@"`, which is the program. LINE is
-# what stderr matches, empty where the program must be profiled.
+# surrounded WHAT LINE SCRIPT: SCRIPT, of bash, ends with `exec "$@"`, which is the program. stderr matches LINE. If
+# LINE is empty, the program must be profiled.
 surrounded() {
 	local what="$1, $engine" line=$2 status
 	rm -rf "$work/reports" && mkdir -m 0777 "$work/reports"
@@ -31,12 +31,12 @@ surrounded() {
 	fi
 }
 
-# What may be refused in a container, or is root's alone.
+# Operations that a container may refuse, or that only root may do.
 as_root() {
 	[ "$(id -u)" -eq 0 ] && "$@" true 2>/dev/null
 }
 
-# A name of any length is one to choose by.
+# A name of any length can be selected.
 name=$(printf 'long%.0s' {1..40})
 cp "$(command -v sleep)" "$work/$name" || exit 1
 profiled "$work/long" builtin PROCESS="$name" "$work/$name" 0.5 || fail "long name: status $?"

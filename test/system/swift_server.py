@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""A real object store for the tests: OpenStack Swift with its S3 interface, all in one process,
-its objects in memory. Needs the distribution's python3-swift, and so its /usr/bin/python3.
+"""A real object store for the tests: OpenStack Swift with its S3 interface, in one process, with its objects in
+memory. Needs the distribution's python3-swift, and so its /usr/bin/python3.
 
 usage: swift_server.py PORT [TLS_PORT CERTIFICATE KEY]
 
-Prints "ready" once it answers. The account is test:tester, its secret "testing"; it has a bucket
-named reports from the start. A list has PAGE names a page (1000). Ends when standard input does."""
+Prints "ready" when it answers. The account is test:tester, its secret "testing". Its bucket "reports" exists from
+the start. A page of a list has PAGE names (1000). Ends when standard input does."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ import swift.common.utils  # noqa: E402
 
 
 class Memcache:
-    """What tempauth and the proxy keep in memcached."""
+    """The data that tempauth and the proxy keep in memcached."""
 
     def __init__(self):
         self.values = {}

@@ -1,6 +1,5 @@
 #!/bin/sh
-# A debug file that crashes libdw is named, and the report is there: with the names that the file's
-# symbols give.
+# A debug file that crashes libdw is reported, and the output has the names of the file's symbols.
 set -u
 . "$(dirname "$0")/agent.inc"
 . test/system/symbols.inc
@@ -15,7 +14,7 @@ said="asprof-agent: $work/inlined.debug: reading this debug file crashed libdw (
 expect_stacks 'a crash' with.symbols --symbols "$work/inlined.debug"
 [ "$(grep crashed "$work/said")" = "$said" ] || fail "not said: $(cat "$work/said")"
 
-# What has been read from a pipe is still there.
+# Data that was read from a pipe is still there.
 cat "$work/profiles"/*.jfr | "$agent" collapsed --cpu --symbols "$work/inlined.debug" - \
 	>"$work/piped" 2>"$work/said" || fail "a pipe: $(cat "$work/said")"
 "$agent" collapsed --cpu --symbols "$work/inlined.debug" "$work/profiles"/*.jfr \

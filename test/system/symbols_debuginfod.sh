@@ -30,7 +30,7 @@ until curl -sf -m 5 -o /dev/null "${DEBUGINFOD_URLS}buildid/$build_id/debuginfo"
 	sleep 0.1
 done
 
-rm -rf "$work/cache" # where it is noted what servers did not have
+rm -rf "$work/cache" # the cache of missing files
 expect_stacks 'from the server' with.lines --lines --debuginfod
 kill $server
 wait $server 2>/dev/null

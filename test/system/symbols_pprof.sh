@@ -1,9 +1,9 @@
 #!/bin/sh
-# What `go tool pprof` makes of addresses, build-ids, inlined functions and lines. Needs Go.
+# `go tool pprof` with addresses, build ids, inlined functions and lines. Needs Go.
 set -u
 . "$(dirname "$0")/agent.inc"
 have go
-# Newer releases of Go build it when it is first called.
+# Newer releases of Go build pprof when it is first called.
 export HOME="$work" GOCACHE="$B/go"
 . test/system/symbols.inc
 
@@ -17,14 +17,14 @@ pprof -raw >"$work/raw"
 pprof -sample_index=samples -top -nodecount=0 -nodefraction=0 >"$work/top"
 pprof -sample_index=samples -list '^work::mix$' -source_path=. >"$work/list"
 
-# The mapping: build-id, and all that debug files have brought.
+# The mapping: build id, and the data of the debug files.
 read -r start _ offset <<-END
 	$(sed -n "s|^1: 0x\([0-9a-f]*\)/0x\([0-9a-f]*\)/0x\([0-9a-f]*\) $work/inlined $build_id \[FN\]\[FL\]\[LN\]\[IN\]\$|\1 \2 \3|p" "$work/raw")
 END
 [ -n "$start" ] || fail "mapping: $(sed -n '/^Mappings/,$p' "$work/raw")"
 
-# The address of a location leads to the same function by other tools.
-# (Some releases of pprof put a column behind the line.)
+# Other tools find the same function at the address of a location. (Some releases of pprof print a column after the
+# line.)
 address=$(sed -n "s/^ *[0-9]*: 0x\([0-9a-f]*\) M=1 work::mix .*inlined.cpp:$(line mixes)[: ].*/\1/p" "$work/raw" |
 	head -n 1)
 [ -n "$address" ] || fail "no location of work::mix: $(cat "$work/raw")"
@@ -34,23 +34,23 @@ for where in mixes 'calls mix' 'calls rounds'; do
 	grep -q "inlined.cpp:$(line "$where")\>" "$work/lines" || fail "$at is $(cat "$work/lines")"
 done
 
-# Functions that are inlined are lines of one location, innermost first.
+# Inlined functions are lines of one location, innermost first.
 grep -A2 'M=1 work::mix /.*/inlined.cpp:[0-9]' "$work/raw" | grep -q 'work::crunch /.*inlined.cpp:' ||
 	grep -A2 'M=1 work::mix test/.*inlined.cpp:[0-9]' "$work/raw" |
 	grep -q 'work::crunch test/.*inlined.cpp:' || fail "no chain: $(cat "$work/raw")"
 grep -q 'work::mix (inline)$' "$work/top" && grep -q 'work::rounds (inline)$' "$work/top" ||
 	fail "not inlined: $(cat "$work/top")"
 
-# The source, line by line, has the weight where addr2line says that the samples are.
+# Each source line has the weight of the samples that addr2line finds there.
 weight=$(awk -v n="$(line mixes):" '$3 == n { print $1 }' "$work/list")
 expected=$(samples ";work::mix \\(inlined.cpp:$(line mixes)\\)_\\[i\\]\$" <"$work/with.lines")
 [ "$weight" = "$expected" ] ||
 	fail "$weight samples, not $expected, are on the line: $(cat "$work/list")"
 
-# What pprof shows is what top shows. (Functions of one name in two libraries are one to it.)
+# pprof shows the same as top. (pprof merges functions of one name in two libraries.)
 "$agent" top --cpu -n 0 --symbols "$work/inlined.debug" "$work/profiles" 2>/dev/null |
 	awk '/% +work::/ { name = $0; sub(/^.*% +/, "", name); sub(/ \[[^]]*\]$/, "", name);
-		# (Intervals, where there are any, stand behind the percentages.)
+		# (Intervals, if there are any, are after the percentages.)
 		for (i = 2; $i !~ /^[0-9]+$/; i++) {}
 		print name, $1, $i }' |
 	LC_ALL=C sort >"$work/ours"

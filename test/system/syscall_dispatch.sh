@@ -1,7 +1,7 @@
 #!/bin/bash
-# A program that has the kernel hand back each system call that is not made from the C library's code (Syscall User
-# Dispatch) is handed none of ours, in whatever it calls; nor does the agent's thread give the process a list of what
-# semaphores are to undo, by which kcmp(2) tells processes apart.
+# Syscall User Dispatch: the kernel passes each system call that is not made by the C library's code back to the
+# program. It passes back none of the agent's, in any call of the program. The agent's thread creates no list of
+# semaphore undos for the process either, which kcmp(2) would show.
 . "$(dirname "$0")/agent.inc"
 
 dispatches=$(program dispatches -ldl) || exit 1
@@ -29,7 +29,7 @@ cat >"$work/undoes.c" <<'C'
 
 #include "test/programs/profiled.h"
 
-/* Neither this process nor its child has a list: so the kernel says that they have the same, 0. */
+/* Neither this process nor its child has a list, so the kernel reports that they are equal: 0. */
 int main(void)
 {
 	long same;
@@ -50,6 +50,6 @@ int main(void)
 C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -include signal.h -o "$work/undoes" "$work/undoes.c" || exit 1
 [ "$("$work/undoes")" = 0 ] || skip "kcmp(2) is not to be had here"
-# (async-profiler's thread is the C library's, which asks for a list with each of its threads.)
+# (async-profiler's thread is one of the C library, which requests a list for each of its threads.)
 got=$(profiled "$work/out" builtin "$work/undoes") || fail "kcmp: status $?"
 [ "$got" = 0 ] || fail "kcmp says $got"

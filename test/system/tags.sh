@@ -1,6 +1,6 @@
 #!/bin/sh
-# A recording tells whom it is of: every report of either engine, and of both at once, has the tags, the
-# host and the executable in it, the command chooses by them, and a JDK's jfr reads it.
+# A recording names its origin: every report of either engine, and of both at once, has the tags, the host and the
+# executable. The command selects by them, and a JDK's jfr reads it.
 . "$(dirname "$0")/agent.inc"
 
 naps=$(program naps) || exit 1
@@ -15,7 +15,7 @@ for engine in $(engines); do
 	profiled "$place/plain" "$engine" WALL_INTERVAL=10ms "$sleep" 0.8 || fail "$engine: status $?"
 	rm -rf "$work/named" && mkdir "$work/named"
 	for file in "$place"/blue/*.jfr; do
-		# By what it says, not by its name.
+		# By its contents, not by its name.
 		cp "$file" "$work/named/x.jfr" || fail "$engine: no report"
 		for words in '--tag ^team=blue$' '--tag ^owner=Ann.Ö[.]$' '--tag ^sum=a=b$' '--tag ^none=$' \
 			'--label team=blue' '--label sum=a=b' '--label none=' \
@@ -36,7 +36,7 @@ for engine in $(engines); do
 		! command -v jfr >/dev/null || jfr print --events jdk.ActiveSetting "$work/named/x.jfr" |
 			grep -q '"agent.tag.team"' || fail "$engine: jfr does not show the tag"
 	done
-	# The version as OpenTelemetry's SDKs are told it; a tag goes before.
+	# The version from OpenTelemetry's variable; a tag has precedence.
 	for version in 7 8; do
 		OTEL_RESOURCE_ATTRIBUTES="team=red,service.version=1%2C$version" profiled "$place.v/$version" "$engine" \
 			WALL_INTERVAL=10ms "$sleep" 0.8 || fail "$engine: status $?"
@@ -50,7 +50,7 @@ for engine in $(engines); do
 			fail "$engine: version $version: $(cat "$work/out")"
 		grep -q "[ ,]$version " "$work/out" || fail "$engine: $version is not in $(cat "$work/out")"
 	done
-	# All at once: the one that has no tag is left out, and why there is nothing is said.
+	# All at once: the recording without a tag is omitted, and a message gives the reason if nothing is left.
 	all=$("$agent" collapsed --wall "$place" | samples .)
 	blue=$("$agent" collapsed --wall --tag team=blue "$place" | samples .)
 	plain=$("$agent" collapsed --wall "$place/plain" | samples .)

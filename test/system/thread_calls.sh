@@ -1,13 +1,13 @@
 #!/bin/bash
-# A thread that ends at once makes few system calls more than without the agent: two for its stack for signals, one for
-# its number, and those of one timer.
+# A thread that ends at once makes few more system calls than without the agent: two for its signal stack, one for its
+# number, and those for one timer.
 . "$(dirname "$0")/agent.inc"
 have strace
 
 short_threads=$(program short_threads) || exit 1
 strace -f -o "$work/probe" true 2>/dev/null || skip "strace may not trace here"
 
-# count CALL: of all calls in the threads that created a timer but lived on for nothing.
+# count CALL: number of calls in the threads that created a timer but ended before a sample.
 count() {
 	grep -c " $1(" "$work/calls"
 }
@@ -16,7 +16,7 @@ for interval in 100ms 1ms; do
 	profiled "$work/out" builtin CPU_INTERVAL=$interval WALL_INTERVAL=off strace -f -o "$work/all" \
 		-e trace=sigaltstack,gettid,clock_gettime,timer_create,timer_settime "$short_threads" >/dev/null 2>&1 ||
 		fail "status $?"
-	# The threads are those that end after their alternate stack is taken away.
+	# The threads are those that end after their alternate stack is removed.
 	awk '/sigaltstack\(\{ss_sp=NULL, ss_flags=SS_DISABLE/ { ours[$1] = 1 } { line[NR] = $0; tid[NR] = $1 }
 		END { for (i = 1; i <= NR; i++) if (tid[i] in ours) print line[i] }' "$work/all" >"$work/calls"
 	threads=$(awk '{ seen[$1] = 1 } END { for (t in seen) n++; print n + 0 }' "$work/calls")

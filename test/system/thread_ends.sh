@@ -1,6 +1,6 @@
 #!/bin/bash
-# A thread that ends has its program's signal mask to the last: it answers when another changes the
-# user of all threads, and what is called last may fault if there is a handler for it.
+# A thread that ends has its program's signal mask until its end. It answers when another thread changes the user of
+# all threads. The functions that run last may fault if the program has a handler.
 . "$(dirname "$0")/agent.inc"
 
 thread_ends=$(program thread_ends)

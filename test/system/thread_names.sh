@@ -8,7 +8,8 @@ for engine in $(engines); do
 	profiled "$work/reports" "$engine" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h \
 		timeout 60 "$named_threads" || fail "$engine: status $?"
 	summary=$("$agent" summary "$work/reports")
-	# On a busy machine a thread may end before its name is read. Without the requests one thread has a name.
+	# On a busy machine a thread may end before its name is read. Without the requests, only one thread has a
+	# name.
 	[ "$(grep -c '\[named-[0-9]' <<<"$summary")" -ge 4 ] || fail "$engine: $summary"
 done
 echo ok

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Threads are told at their start and end, whichever way they end, and run as they do bare.
+# Each thread's start and end are recorded, for every way to end, and the threads run as without the agent.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_hooks

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A thread that has forbidden itself the timestamp counter, and one that it has made since, never see it read, and are
-# profiled on: also where the agent comes after that. async-profiler, which reads it, leaves with a line.
+# A thread that has forbidden itself the timestamp counter, and threads that it creates later, run without faults and
+# are still profiled, also if the agent starts later. async-profiler, which reads the counter, stops with a line.
 . "$(dirname "$0")/agent.inc"
 
 forbids=$(program forbids_ticks) || exit 1
@@ -8,7 +8,7 @@ bare=$("$forbids")
 [ $? != 77 ] || skip "the counter cannot be forbidden here"
 [ "$bare" = 0 ] || fail "bare: $bare faults"
 
-# try LEAST ENGINE SETTING... -- [ARGUMENT]: so many samples are there.
+# try LEAST ENGINE SETTING... -- [ARGUMENT]: there are at least LEAST samples.
 try() {
 	where="${*:2}" least=$1 engine=$2
 	shift 2
@@ -30,7 +30,7 @@ try() {
 # Of 1,500 at 1 ms.
 try 700 builtin --
 try 700 builtin -- raw
-# The agent comes once a thread is forbidden it.
+# The agent starts after a thread has forbidden itself the counter.
 try 1 builtin START_DELAY=700ms --
 [ ! -s "$work/err" ] || fail "builtin: $(cat "$work/err")"
 if [ -z "${ASPROF_TEST_LIB:-}" ]; then

@@ -20,7 +20,7 @@ expect() {
 	*"$sampler"*) ;;
 	*) return ;;
 	esac
-	# With no samples, nothing would have been shown.
+	# Without samples, the test would show nothing.
 	samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*/\1/p' "$work/err")
 	[ "${samples:-0}" -gt 3 ] || fail "$preloads $*: $(cat "$work/err")"
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Calls that move many bytes do their whole work, and sleeps last as long as they should, though a
-# profiler's signals interrupt them.
+# Calls that move many bytes do their whole work, and sleeps have the right length, though a profiler's signals
+# interrupt them.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
@@ -11,7 +11,7 @@ out=$(SAMPLER_US=300 LD_PRELOAD=$work/interpose_sampler.so "$transfers" 2>"$work
 	fail "status $?: $out"
 [ "$out" = ok ] || fail "output: $out"
 
-# With no samples, nothing would have been shown.
+# Without samples, the test would show nothing.
 samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
 [ "${samples:-0}" -gt 100 ] || fail "$(cat "$work/err")"
 echo "$samples samples"

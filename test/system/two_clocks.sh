@@ -1,6 +1,6 @@
 #!/bin/bash
-# Recordings with either clock (timestamp counter, monotonic clock), and a file of chunks with both, are read alike by this
-# command, the JDK's jfr and async-profiler's converter.
+# Recordings with either clock (timestamp counter, monotonic clock), and a file of chunks with both, are read the same
+# by this command, the JDK's jfr and async-profiler's converter.
 . "$(dirname "$0")/agent.inc"
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip 'ASPROF_TEST_LIB is not set'
 have java jfr
@@ -16,7 +16,7 @@ record() {
 	cat "$work/$1.jfr" >>"$work/all.jfr"
 }
 
-# reads FILE: the three readers count the same samples, and some.
+# reads FILE: the three readers count the same number of samples, at least one.
 reads() {
 	own=$("$agent" collapsed --cpu "$1" 2>"$work/err" | samples .)
 	converted=$("$converter" --cpu -o collapsed "$1" "$work/converted.txt" >"$work/said" 2>&1 &&
@@ -34,7 +34,7 @@ for name in builtin ticks monotonic all; do
 	reads "$work/$name.jfr"
 done
 
-# The time of the whole is the sum of its parts: no clock is taken for the other.
+# The total time is the sum of the parts: the clocks are not confused.
 awk -v parts="$(for name in builtin ticks monotonic; do "$agent" duration "$work/$name.jfr"; done | tr '\n' ' ')" \
 	-v all="$("$agent" duration "$work/all.jfr")" 'BEGIN {
 		n = split(parts, part, " ")
@@ -42,7 +42,7 @@ awk -v parts="$(for name in builtin ticks monotonic; do "$agent" duration "$work
 		exit !(n == 3 && all > sum - 0.001 && all < sum + 0.001)
 	}' || fail "duration of the whole: $("$agent" duration "$work/all.jfr")"
 
-# Polls are times of the counter; a chunk with the other clock is refused.
+# Polls have times of the counter; a chunk with the other clock is refused.
 "$agent" longpolls "$work/builtin.jfr" >"$work/polls" || fail 'longpolls of the counter'
 grep -q 'poll of' "$work/polls" || fail "no polls: $(cat "$work/polls")"
 ! "$agent" longpolls "$work/monotonic.jfr" >"$work/polls" 2>&1 || fail 'longpolls of the monotonic clock'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Six containers of one host, which know nothing of each other: in each the program is process 1, at
-# the same time, with the same settings. Every report that the store takes is an object of its own.
+# Six containers of one host, which know nothing of each other. In each the program is process 1, at the same time,
+# with the same settings. Every report that the store accepts is a separate object.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 unshare --pid --fork --mount-proc true 2>/dev/null || skip "namespaces are not allowed here"

@@ -1,13 +1,11 @@
 #!/bin/bash
-# A store that never answers, and one that cannot even be connected to: exit and SIGTERM are
-# delayed by EXIT_TIMEOUT and hardly more, and what is lost by it is said; with a spool the next
-# program delivers what was left.
+# A store that never answers, and one that does not accept connections. Exit and SIGTERM are delayed by little more
+# than EXIT_TIMEOUT, and a line reports the loss. With a spool the next program delivers the rest.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 
-# hole.py ACCEPTS: takes connections, and either accepts them and says nothing ever (1), or a byte of
-# a header each second (2), or leaves its queue full, so that the handshakes of others are dropped, as
-# by a firewall (0).
+# hole.py ACCEPTS: listens. 1: accepts connections and never answers. 2: accepts, and sends a byte of a header each
+# second. 0: its queue is full, so the handshakes of others are dropped, as by a firewall.
 cat >"$work/hole.py" <<'END'
 import socket, sys, threading, time
 hole = socket.socket()
@@ -54,8 +52,8 @@ hole() {
 
 lost='[0-9]* reports* w[a-z]* not delivered and [a-z]* lost; set ASPROF_AGENT_SPOOL_DIR'
 
-# delayed WHAT HOW TIMEOUT: what ending a program takes, and what it says. On a busy machine the agent may
-# not have its turn between the end of its time and the program's, so it has five programs to say it in.
+# delayed WHAT HOW TIMEOUT: the delay of a program's end, and its message. On a busy machine the agent may get no
+# processor between its time limit and the end of the program. So one of five programs must have the message.
 delayed() {
 	for _ in 1 2 3 4 5; do
 		ends "$@"
@@ -64,8 +62,7 @@ delayed() {
 	said "$lost"
 }
 
-# A program that waited for the answer would wait for at least the five seconds that a connection may
-# take to come about.
+# A program that waited for the response would wait at least the five seconds that a connection may take.
 ends() {
 	local what=$1 how=$2 timeout=$3 before took status
 
@@ -93,7 +90,7 @@ print(time.time_ns())' "$how" <"$work/stdin" >"$work/out" &
 	echo "$what, $how, EXIT_TIMEOUT=${timeout}s: ended after $took ms"
 	[ $status -eq "$([ "$how" = exit ] && echo 0 || echo 143)" ] || fail "status $status"
 	[ $took -lt $((timeout * 1000 + 4500)) ] || fail "that took too long"
-	# Or the time would not have been used to deliver.
+	# Otherwise the time would not have been used to deliver.
 	[ $took -ge $((timeout * 1000 - 100)) ] || fail "it did not even try"
 }
 mkfifo "$work/stdin"
@@ -112,7 +109,7 @@ profiled 2.5 ASPROF_AGENT_EXIT_TIMEOUT=1s ASPROF_AGENT_SPOOL_DIR="$work/spool"
 left=$(find "$work/spool" -name '*.jfr' | wc -l)
 [ "$left" -ge 2 ] || fail "the spool kept $left"
 ! grep 'lost' "$work/log" || fail "what the spool keeps is not lost"
-# The store comes back where it was.
+# The store returns at the same address.
 end "${pids[-1]}"
 port=${url##*:} store
 profiled 2.5 ASPROF_AGENT_SPOOL_DIR="$work/spool"

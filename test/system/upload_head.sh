@@ -1,24 +1,24 @@
 #!/bin/bash
-# A store, or a gateway in front of it, that refuses HEAD and loses answers: every report arrives once, whether it waited in
-# memory or in a spool, also those that a killed process has left; and the log says once that HEAD is refused.
+# A store, or a gateway in front of it, refuses HEAD and loses responses. Every report arrives once, from memory or
+# from a spool, also those of a killed process. The log reports once that HEAD is refused.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 
-# Without a store: what is in the spool then is of another process, and whether it was sent is not known.
+# Without a store: the spool then has reports of another process, and it is unknown whether they were sent.
 port=$(free_port)
 export url=http://127.0.0.1:$port
 profiled 2 ASPROF_AGENT_PROFILING_GROUP=old ASPROF_AGENT_LOCAL_DIR="$work/old" ASPROF_AGENT_LOG_FILE="$work/old.log" \
 	ASPROF_AGENT_SPOOL_DIR="$work/kept" ASPROF_AGENT_EXIT_TIMEOUT=1s
 STORE_WITH+=(--head 503 --lost 2)
 store
-# One after the other: of two at once, one could lose no answer.
+# One after the other: with two at once, one might lose no response.
 for what in memory spool; do
 	spool=()
 	[ $what = memory ] || spool=(ASPROF_AGENT_SPOOL_DIR="$work/kept")
 	profiled 8 ASPROF_AGENT_PROFILING_GROUP=$what ASPROF_AGENT_LOCAL_DIR="$work/$what" \
 		ASPROF_AGENT_LOG_FILE="$work/$what.log" ASPROF_AGENT_EXIT_TIMEOUT=60s "${spool[@]}" || fail "a program failed"
 done
-# With a spool a process does not wait for what is left in it: another one delivers that.
+# With a spool a process does not wait for the remaining reports: another one delivers them.
 for _ in 1 2 3 4 5 6; do
 	[ -n "$(find "$work/kept" -type f)" ] || break
 	profiled 8 ASPROF_AGENT_PROFILING_GROUP=spool ASPROF_AGENT_LOCAL_DIR="$work/spool.more" \

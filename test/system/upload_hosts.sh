@@ -1,6 +1,6 @@
 #!/bin/bash
-# On an EC2 instance, in an ECS task, and elsewhere: what uploads are called, and where their
-# credentials come from, by strict metadata services on loopback.
+# On an EC2 instance, in an ECS task, and elsewhere: the names of uploads, and the sources of their credentials, with
+# strict metadata services on loopback.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 have curl
@@ -11,7 +11,7 @@ until_true [ -s "$work/port" ] || fail "no metadata services"
 metadata=http://127.0.0.1:$(cat "$work/port")
 store
 
-# answers STATUS METHOD PATH [HEADER…]: the services are as strict as they are said to be.
+# answers STATUS METHOD PATH [HEADER…]: check that the services are strict.
 answers() {
 	local status headers=()
 

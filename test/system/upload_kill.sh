@@ -1,6 +1,6 @@
 #!/bin/bash
-# kill -9 at random moments, the store being away: all that was finished before, and what was not, arrives with the
-# next programs, each report once, though two of them start at one moment.
+# kill -9 at random times, while the store is unavailable: all finished reports, and the unfinished ones, arrive with
+# the next programs, each once, though two of them start at the same time.
 #
 # KILLS (20) programs are killed.
 . "$(dirname "$0")/upload.inc"
@@ -37,8 +37,8 @@ wait "${heirs[@]}" || fail "an heir failed"
 [ -z "$(refused)" ] || fail "refused: $(refused)"
 twice=$(sed 's/.* //' "$work/objects.log" | sort | uniq -d)
 [ -z "$twice" ] || fail "sent twice: $twice"
-# Taken is what the program was told; one more may have been finished, and not yet told. And the one that was
-# being recorded is recovered, if it had a sample yet.
+# Only the reports that were reported to the program are counted. One more may have been finished. The running
+# recording is recovered, if it has a sample.
 list >"$work/arrived"
 while read -r pid taken; do
 	arrived=$(grep -c "^profile_killed_unknown___${pid}_" "$work/arrived")

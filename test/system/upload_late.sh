@@ -1,10 +1,10 @@
 #!/bin/bash
-# A bucket that is made after the program has begun, and a policy that takes a moment more to allow it
-# in: every report arrives, and one line each says what was missing.
+# A bucket is created after the program's start, and a policy allows access a moment later. Every report arrives, and
+# each cause has one line.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 LATE=1 store
-# Until both have happened: at its end a program does not wait for what is refused.
+# Until both have happened: at its end a program does not wait for refused reports.
 env -i AWS_ACCESS_KEY_ID="$access" AWS_SECRET_ACCESS_KEY="$secret" AWS_REGION=us-east-1 \
 	AWS_EC2_METADATA_DISABLED=true ASPROF_AGENT_S3_BUCKET=reports \
 	ASPROF_AGENT_S3_ENDPOINT="$url" ASPROF_AGENT_ENGINE=builtin \

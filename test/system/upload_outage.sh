@@ -1,16 +1,16 @@
 #!/bin/bash
-# The store is away, then back: every report arrives, once, whether it waited in memory or in a
-# spool; where there was no room for all, the next report tells how many went.
+# The store is unavailable for a while: every report arrives once, from memory or from a spool. If there was no room
+# for all, the next report has the number of dropped ones.
 #
-# OUTAGE (9) is how many seconds it is away: long enough to fill a spool of 64 KiB on a busy machine,
-# where a report is hardly 10 KiB.
+# OUTAGE (9) is the length in seconds: long enough to fill a spool of 64 KiB on a busy machine, where a report has
+# less than 10 KiB.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 OUTAGE=${OUTAGE:-9}
 
 port=$(free_port)
 export url=http://127.0.0.1:$port
-# Later tries lie far apart: what is left at the end goes with the last report.
+# Later attempts have long pauses: the last report delivers the rest.
 seconds=$((OUTAGE + OUTAGE / 4 + 4))
 away() {
 	profiled $seconds ASPROF_AGENT_PROFILING_GROUP="$1" ASPROF_AGENT_LOCAL_DIR="$work/$1" \
@@ -56,6 +56,6 @@ done
 	dropped = max((agent.get('dropped', {'full': 0, 'bytes': 0}) for agent in told),
 	              key=lambda d: d['full'])
 	print('of %d that are missing, %s are told' % (missing, dropped))
-	# What the last report itself drove out nobody comes to tell.
+	# No later report counts what the last report itself replaced.
 	assert 0 < dropped['full'] <= missing <= dropped['full'] + 2 and dropped['bytes'] > 0
 END

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A store that sends requests on: they are followed to another port of the same host, signed anew, and
-# nothing is sent to a host that is not the store's.
+# A store that redirects requests: the agent follows them to another port of the same host, with a new signature. It
+# sends nothing to another host.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 store
 real=$url
 
-# door STATUS URL: a store that sends all on, and that settings name as the endpoint.
+# door STATUS URL: a store that redirects all requests; the settings have it as the endpoint.
 door() {
 	: >"$work/door.ready"
 	rm -f "$work/door.log"
@@ -26,7 +26,7 @@ for status in 307 301; do
 	echo "$status: $(list | wc -l) of $made arrived, $(wc -l <"$work/door.log") were sent on"
 	[ "$made" -ge 2 ] && [ "$(list | wc -l)" -eq "$made" ] || fail "not all arrived"
 	[ -z "$(refused)" ] || fail "refused: $(refused)"
-	# A temporary one is asked each time, the other once.
+	# A temporary redirect is requested each time, a permanent one once.
 	[ "$(wc -l <"$work/door.log")" -eq $((status == 307 ? made : 1)) ] ||
 		fail "it was asked so often: $(cat "$work/door.log")"
 	end $door_pid

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that share little: closed descriptors, few of them, small stacks, a proxy that is meant
-# for the program. Their reports arrive by HTTPS, and they are as they would have been.
+# Programs with few resources: closed descriptors, few of them, small stacks, a proxy for the program only. Their
+# reports arrive by HTTPS, and they behave as without the agent.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 have openssl
@@ -24,7 +24,7 @@ bare() {
 	env -i "$@" &
 }
 
-# Which descriptor the program gets, after the first reports have gone.
+# The number of the program's next descriptor, after the first reports.
 lowest='import os, time
 time.sleep(2.5)
 fd = os.open(os.environ["OUT"], os.O_WRONLY | os.O_CREAT, 0o600)
@@ -32,7 +32,7 @@ os.write(fd, str(fd).encode())'
 scarce closed OUT="$work/lowest" /usr/bin/python3 -c "$lowest" <&- >&- 2>&-
 bare OUT="$work/lowest_bare" /usr/bin/python3 -c "$lowest" <&- >&- 2>&-
 
-# How many descriptors the program can have: what it is not let have is ours, for a while.
+# The number of descriptors that the program can open: the missing ones are the agent's, for a while.
 most='import os, time
 time.sleep(1.5)
 held = []
@@ -47,7 +47,7 @@ for fd in held:
 time.sleep(1.5)'
 (ulimit -n 16 && scarce few /usr/bin/python3 -c "$most" && wait $!) &
 jobs+=($!) groups+=(few)
-# (In 16 KiB some programs cannot even begin, with their environment.)
+# (Some programs cannot start in 16 KiB, with their environment.)
 (ulimit -S -s 24 && scarce stack sleep 2.5 && wait $!) &
 jobs+=($!) groups+=(stack)
 scarce threads "$work/small_threads" 3

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Spools that cannot be used: one line says why, nothing there is harmed, and reports arrive as
-# without one.
+# Spools that cannot be used: one line gives the reason, files there stay unchanged, and reports arrive as without a
+# spool.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 store
@@ -34,7 +34,7 @@ arrives_without 'somebody else'"'"'s' 'SPOOL_DIR .* belongs to another user'
 [ "$(ls -A "$work/spool")" = theirs ] || fail "something is left with somebody else"
 unshare -m true 2>/dev/null || skip "what needs no mount was seen; nothing can be mounted here"
 
-# mounted OPTIONS: on the spool, in this process's own view of the file system.
+# mounted OPTIONS: on the spool, in this process's own mount namespace.
 mounted() {
 	rm -rf "$work/spool" && mkdir "$work/spool"
 	mount -t tmpfs -o "mode=700,$1" none "$work/spool" || fail "cannot mount"
@@ -48,7 +48,7 @@ mounted ro
 arrives_without 'read-only' 'SPOOL_DIR .* Read-only file system'
 unmounted
 
-# Too small for any report; and one that fills up while reports wait in it, which stay whole.
+# Too small for any report; and one that becomes full while reports wait in it, which stay complete.
 mounted size=8k
 arrives_without 'full' 'the spool cannot store a report: No space left'
 [ -z "$(find "$work/spool" -type f)" ] || fail "a part of a report is left: $(ls -A "$work/spool")"
@@ -59,7 +59,7 @@ store_stop
 profiled 4.5 ASPROF_AGENT_SPOOL_DIR="$work/spool" ASPROF_AGENT_CPU_INTERVAL=1ms \
 	ASPROF_AGENT_EXIT_TIMEOUT=1s
 port=${url##*:} store
-# (Twice, where the running recording makes room for one more report as it goes on in memory.)
+# (Twice, if the running recording frees space for one more report when it continues in memory.)
 count=$(grep -c 'the spool cannot store a report: No space left' "$work/log")
 [ "$count" -eq 1 ] || [ "$count" -eq 2 ] || fail "the full spool is said $count times"
 left=$(find "$work/spool" -name '*.jfr' | wc -l)

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A store that is stopped (SIGSTOP) with a report on its way, and goes on when the program has ended: it
-# has the report then, though it told nobody. The next program asks before it sends what is in the
-# spool, so that nothing is sent twice.
+# A store is stopped (SIGSTOP) while a report is being sent, and continues when the program has ended. It then has the
+# report, but sent no response. The next program asks before it sends the spool's reports, so that nothing is sent
+# twice.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 store

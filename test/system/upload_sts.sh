@@ -1,22 +1,21 @@
 #!/bin/bash
-# Uploads with credentials that expire, from a real security token service, a Ceph gateway's:
-# session tokens, and roles on the word of keys or of an identity provider. The gateway checks a
-# provider's tokens against the keys that the provider publishes.
-# Takes long.
+# Uploads with credentials that expire, from a real security token service, a Ceph gateway's: session tokens, and
+# roles by keys or by an identity provider. The gateway checks a provider's tokens with the keys that the provider
+# publishes. Takes long.
 . "$(dirname "$0")/upload.inc"
 have curl
-# shellcheck disable=SC2034 # ceph.inc looks at it
+# shellcheck disable=SC2034 # used by ceph.inc
 sts=true
 . "$here/ceph.inc"
 . "$here/stores.inc"
 . "$here/oidc.inc"
 
-# policy STATEMENT: a document of it alone. (Spaces would be found wrong.)
+# policy STATEMENT: a document with only that. (The gateway rejects spaces.)
 policy() {
 	printf '{"Version":"2012-10-17","Statement":[{"Effect":"Allow",%s}]}' "$1"
 }
 
-# role NAME ACTION PRINCIPAL: one that may do anything in S3, and that PRINCIPAL may assume.
+# role NAME ACTION PRINCIPAL: a role with all rights in S3, that PRINCIPAL may assume.
 role() {
 	s3 call "$url" Action=CreateRole RoleName="$1" AssumeRolePolicyDocument="$(
 		policy "\"Action\":[\"sts:$2\"],\"Principal\":$3")" >/dev/null &&
@@ -25,7 +24,7 @@ role() {
 		fail "no role $1"
 }
 
-# session NAME=VALUE…: settings with the credentials that a call of STS gives.
+# session NAME=VALUE…: settings with the credentials of a call of STS.
 session() {
 	local answer
 
@@ -49,7 +48,7 @@ session Action=GetSessionToken
 all_arrive 'session token' "${settings[@]}"
 goes_wrong 'no session token' ' 403 ' "${settings[@]}" AWS_SESSION_TOKEN=
 
-# --- a role on the word of keys ---
+# --- a role by keys ---
 role keys AssumeRole '{"AWS":["arn:aws:iam:::user/tester"]}'
 cat >"$work/config" <<END
 [profile keys]
@@ -69,17 +68,17 @@ session Action=AssumeRole RoleArn=arn:aws:iam:::role/keys RoleSessionName=short 
 sleep 2
 goes_wrong 'expired session' ' 403 ' "${settings[@]}"
 
-# --- a role on the word of an identity provider ---
+# --- a role by an identity provider ---
 s3 call "$url" Action=CreateOpenIDConnectProvider Url="http://$issuer" \
 	ThumbprintList.member.1="$thumbprint" ClientIDList.member.1=reports >/dev/null ||
 	fail "no identity provider"
 role web AssumeRoleWithWebIdentity '{"Federated":["arn:aws:iam:::oidc-provider/'"$issuer"'"]}'
 web=("${none[@]}" AWS_WEB_IDENTITY_TOKEN_FILE="$work/token" AWS_ROLE_ARN=arn:aws:iam:::role/web)
 identity reports 600 "$work/issuer.key" >"$work/token"
-# What it puts there is its own, and not for the bucket's owner to read.
+# Its objects belong to the role; the bucket's owner cannot read them.
 session Action=AssumeRoleWithWebIdentity RoleArn=arn:aws:iam:::role/web RoleSessionName=reader \
 	WebIdentityToken="$(cat "$work/token")"
-# shellcheck disable=SC2034 # upload.inc looks at it
+# shellcheck disable=SC2034 # used by upload.inc
 as=("${settings[@]}")
 all_arrive 'web identity' "${web[@]}" AWS_ROLE_SESSION_NAME=reports
 
@@ -94,7 +93,7 @@ openssl genrsa -out "$work/other.key" 2048 2>/dev/null
 identity reports 600 "$work/other.key" >"$work/token"
 refused 'forged identity'
 
-# --- credentials good for five minutes and two seconds: renewed in two seconds ---
+# --- credentials valid for five minutes and two seconds: renewed in two seconds ---
 cat >"$work/config" <<END
 [default]
 role_arn = arn:aws:iam:::role/web

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Uploads by TLS 1.2 and by TLS 1.3, to a store whose certificate is vouched for by the bundle that
-# AWS_CA_BUNDLE or SSL_CERT_FILE names, and to none that is vouched for by neither.
+# Uploads by TLS 1.2 and by TLS 1.3 to a store whose certificate is in the bundle of AWS_CA_BUNDLE or SSL_CERT_FILE,
+# and to none whose certificate is in neither.
 . "$(dirname "$0")/upload.inc"
 . "$here/strict.inc"
 have openssl
 certificate good
 certificate other
 
-# by VERSION BUNDLES...: run a program, and count in arrived what comes of it.
+# by VERSION BUNDLES...: run a program, and set arrived to the number of its reports.
 by() {
 	empty
 	store good "$1"

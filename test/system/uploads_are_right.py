@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Compare what arrived in a bucket with what the local reporter kept of the same programs.
+"""Compare the objects of a bucket with the local reporter's files of the same programs.
 
 usage: uploads_are_right.py ARRIVED LOCAL     ARRIVED: a folder for each object, unzipped
 
-Every report is there, once, whole, under its name and with its metadata; else status 1."""
+Every report must be there, once, complete, with its name and its metadata; otherwise the status is 1."""
 
 import collections
 import datetime

@@ -1,5 +1,5 @@
 #!/bin/bash
-# scripts/check-version: a tag, the Makefile and CHANGELOG.md are of one version, or nothing is given away.
+# scripts/check-version: a tag, the Makefile and CHANGELOG.md have the same version; otherwise nothing is released.
 . "$(dirname "$0")/agent.inc"
 
 have git

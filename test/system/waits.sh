@@ -1,7 +1,6 @@
 #!/bin/bash
-# Calls that a profiler's signal interrupts go on with the time that is left; those that a
-# handler of the program interrupts end, whatever sample comes as that returns, and how many samples
-# come before it, also where a profiler sets the call back.
+# Calls that a profiler's signal interrupts continue with the remaining time. Calls that a handler of the program
+# interrupts end, even if samples come before, or while the handler returns, or if a profiler restarts the call.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
@@ -11,7 +10,7 @@ out=$("$waits") || fail "without the preload: $out"
 out=$(LD_PRELOAD=$work/interpose_sampler.so "$waits" 2>"$work/err") || fail "status $?: $out"
 [ "$out" = ok ] || fail "output: $out"
 
-# With no samples, nothing would have been shown.
+# Without samples, the test would show nothing.
 samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
 [ "${samples:-0}" -gt 100 ] || fail "$(cat "$work/err")"
 

@@ -6,7 +6,7 @@
 export TEST_RECORDING=$work/recording.jfr
 interposers interpose_engine
 
-# Those of the samples, and SIGTRAP, SIGSEGV.
+# The sampling signals, and SIGTRAP, SIGSEGV.
 for test in waits 'waits followed 60 61' 'signals 61 5 11'; do
 	set -- $test
 	name=$1
@@ -15,7 +15,7 @@ for test in waits 'waits followed 60 61' 'signals 61 5 11'; do
 	out=$(LD_PRELOAD=$work/interpose_engine.so "$path" "$@" 2>"$work/err") ||
 		fail "$name: status $?: $out $(cat "$work/err")"
 	[ "$out" = ok ] || fail "$name: $out"
-	# A sample takes at least ten bytes; without any there are the constants only.
+	# A sample takes at least ten bytes; without samples there are only the constants.
 	[ "$(stat -c %s "$TEST_RECORDING")" -gt 10000 ] || fail "$name: no samples"
 	rm "$TEST_RECORDING"
 done

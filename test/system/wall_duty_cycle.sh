@@ -1,6 +1,6 @@
 #!/bin/bash
-# Wall-clock samples find a thread that computes for milliseconds between its sleeps, in proportion to the time that
-# this takes: of many threads, and of one thread that is sampled so often that the handler's budget delays samples.
+# Wall-clock samples find a thread that computes for milliseconds between its sleeps, in proportion to that time: for
+# many threads, and for one thread that is sampled so often that the handler's budget delays samples.
 . "$(dirname "$0")/agent.inc"
 duty_cycle=$(program duty_cycle)
 

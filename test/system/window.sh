@@ -1,6 +1,6 @@
 #!/bin/bash
-# A signal of the program's ends a call that a sample has interrupted, wherever it comes before the
-# call is made again: by an interposer, by the kernel, or by a profiler that sets the pc back.
+# A signal of the program ends a call that a sample has interrupted, even if it comes just before the restart of the
+# call: by an interposer, by the kernel, or by a profiler that sets the pc back.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
