@@ -1,9 +1,10 @@
-/* Limits or locks its address space, and says what came of it.
+/* Limits or locks its address space, and prints the results.
  *
  * usage: address_limits all|now|limited|space
  *
- * all: mlockall(2) of what there is and will be; now: of what there is, as a user who may lock 8 MiB; limited: as
- * such a user, of what there is and will be; space: RLIMIT_AS, so that 64 MiB more can be mapped.
+ * all: mlockall(2) of present and future mappings; now: of present ones, as a user with a limit of
+ * 8 MiB; limited: as such a user, of present and future ones; space: RLIMIT_AS with room for 64 MiB
+ * more.
  * Then it computes for a second. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ int main(int count, char **arguments)
 		printf("128 KiB: %s\n", map(MIB / 8));
 		printf("16 MiB: %s\n", map(16 * MIB));
 	} else {
-		/* The kernel counts 64 MiB and what the agent may have. */
+		/* The kernel counts 64 MiB and the agent's part. */
 		limit(RLIMIT_AS, 128 * MIB);
 		printf("64 MiB: %s\n", map(64 * MIB));
 		printf("128 MiB: %s\n", map(128 * MIB));

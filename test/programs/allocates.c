@@ -1,4 +1,4 @@
-/* Allocates and frees as fast as it can, until it is ended. */
+/* Allocates and frees as fast as it can, until it is killed. */
 #include <stdlib.h>
 
 int main(void)

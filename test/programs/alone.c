@@ -1,6 +1,6 @@
-/* A program of one thread, with a malloc of its own that looks who calls it. Says what is wrong, and has
- * status 1, where while it is profiled the C library takes it for one of several threads, or anybody but
- * its own thread allocates, or its environment, its locale or its streams are not as it left them.
+/* A program with one thread and its own malloc, which checks its caller. It prints an error, with
+ * status 1, if the C library takes the program for multi-threaded while it is profiled, if another
+ * thread allocates, or if its environment, locale or streams change.
  *
  * usage: alone SECONDS */
 #include <locale.h>
@@ -26,7 +26,7 @@ static void look(void)
 		atomic_fetch_add(&strangers, 1);
 }
 
-/* Nothing is given back but the last: the program is short. */
+/* Only the last block is reused: the program is short. */
 void *malloc(size_t size)
 {
 	size_t *block;

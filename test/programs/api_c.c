@@ -1,7 +1,7 @@
-/* The agent's C interface, all of it, in C: an example, and what test/system/api.sh runs. Built with the header
- * alone; without the preload nothing of it is there, and the program says so and runs all the same.
+/* The agent's whole C interface, in C: an example, which test/system/api.sh runs. It only needs the
+ * header. Without the preload none of the functions exists; the program prints that and runs too.
  *
- *	cc -o example example.c */
+ *         cc -o example example.c */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "preload/asprof_agent.h"
 
-/* One turn of an event loop, of which a sample will tell. */
+/* One iteration of an event loop, which a sample reports. */
 __attribute__((noinline)) static void slow_turn(void)
 {
 	clock_t until = clock() + CLOCKS_PER_SEC / 5;
@@ -51,7 +51,7 @@ int main(void)
 	check("label", asprof_agent_label("route", "/pay"), 0, 0);
 	check("label", asprof_agent_label("a=b", "c"), -1, EINVAL);
 
-	/* Another setting, from now on. */
+	/* Another setting from now on. */
 	check("set", asprof_agent_set("PROFILING_GROUP", "example"), 0, 0);
 	check("set", asprof_agent_set("TAGS", "color=red"), 0, 0);
 	check("set what is not there", asprof_agent_set("COLOR", "red"), -1, EINVAL);
@@ -65,19 +65,19 @@ int main(void)
 	asprof_agent_poll_end();
 	check("flush", asprof_agent_flush(), 0, 0);
 
-	/* Off, and on again. */
+	/* Stop and start. */
 	check("stop", asprof_agent_stop(), 0, 0);
 	check("stopped", asprof_agent_running(), 0, 0);
 	check("stop", asprof_agent_stop(), -1, ESRCH);
 	check("flush", asprof_agent_flush(), -1, ESRCH);
 	check("set", asprof_agent_set("TAGS", "color=blue"), -1, ESRCH);
-	ASPROF_AGENT_POLL_BEGIN(); /* does nothing */
+	ASPROF_AGENT_POLL_BEGIN(); /* has no effect */
 	ASPROF_AGENT_POLL_END();
-	ASPROF_AGENT_LABEL("route", NULL); /* says nothing of an error */
+	ASPROF_AGENT_LABEL("route", NULL); /* reports no error */
 	check("start", asprof_agent_start(), 0, 0);
 	wait_until_running();
 
-	/* A forked child has a profile of its own, and says for itself. */
+	/* A forked child has its own profile and its own settings. */
 	fflush(stdout);
 	child = fork();
 	if (!child) {

@@ -1,4 +1,4 @@
-// The agent's C interface in C++: a turn of an event loop as a scope. An example, and what test/system/api.sh
+// The agent's C interface in C++: an iteration of an event loop as a scope. An example, which test/system/api.sh
 // runs.
 #include <chrono>
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace
 {
 
-// One turn, however it is left.
+// One iteration, for every way out of the scope.
 class Turn
 {
       public:
@@ -46,12 +46,12 @@ int main()
 	}
 	for (int i = 0; i < 3000 && !asprof_agent_running(); i++)
 		std::this_thread::sleep_for(std::chrono::milliseconds(10));
-	// From now on; what was sampled before is reported without.
+	// From now on; earlier samples are reported without it.
 	if (asprof_agent_set("TAGS", "color=red") || !asprof_agent_set("COLOR", "red")) {
 		std::perror("set");
 		return 1;
 	}
-	// Any thread may; turns are of the thread that makes them.
+	// Any thread may call it; an iteration belongs to the thread that marks it.
 	std::thread([] {
 		try {
 			Turn turn;

@@ -1,5 +1,5 @@
-// The agent's C interface in Rust, without a crate: weak symbols are not Rust's yet, so they are looked up once.
-// An example, and what test/system/api.sh runs.
+// The agent's C interface in Rust, without a crate. Rust has no stable weak symbols, so the functions are looked up
+// once. An example, which test/system/api.sh runs.
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// What the agent offers, where it is there. The functions may be called from any thread, and not from a
-/// signal's handler.
+/// The agent's functions, if it is loaded. They may be called from any thread, but not from a signal
+/// handler.
 struct Agent {
     running: extern "C" fn() -> c_int,
     flush: extern "C" fn() -> c_int,
@@ -21,7 +21,7 @@ struct Agent {
 
 impl Agent {
     fn find() -> Option<Agent> {
-        // Null is RTLD_DEFAULT: all that is loaded.
+        // Null is RTLD_DEFAULT: all loaded libraries.
         let look = |name: &CStr| unsafe {
             let found = dlsym(std::ptr::null_mut(), name.as_ptr());
             (!found.is_null()).then_some(found)
@@ -38,7 +38,7 @@ impl Agent {
         }
     }
 
-    /// One turn of an event loop, or one poll of a task, which stays on its thread.
+    /// One iteration of an event loop, or one poll of a task, which stays on its thread.
     fn turn<T>(&self, work: impl FnOnce() -> T) -> T {
         struct End<'a>(&'a Agent);
         impl Drop for End<'_> {
@@ -54,7 +54,7 @@ impl Agent {
 
 #[inline(never)]
 fn slow_turn() -> u64 {
-    // In microseconds of CPU time, by POSIX; mostly here, and not in what tells it.
+    // In microseconds of CPU time, by POSIX; most time is spent here, not in the clock's function.
     let until = unsafe { clock() } + 200_000;
     let mut turns = 0;
     while unsafe { clock() } < until {

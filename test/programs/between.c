@@ -1,5 +1,5 @@
-/* Preloaded behind the interposers: when a call has been interrupted, another signal comes before
- * they know of it. BETWEEN is its number. */
+/* Preloaded after the interposers: when a call has been interrupted, another signal comes before
+ * the interposer knows. BETWEEN is its number. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
-/* Makes threads that live for MICROSECONDS of CPU time each, one after another, a thousand a
- * second or as fast as they go, until they have used SECONDS of it, from when it is profiled. Prints their
+/* Creates threads that use MICROSECONDS of CPU time each, one after another, a thousand a second or
+ * as fast as possible, until they have used SECONDS of it. Starts when it is profiled. Prints their
  * CPU seconds. */
 #include <pthread.h>
 #include <stdint.h>

@@ -17,7 +17,7 @@ def send():
             if answer.status != 200:
                 bad.append(answer.status)
         except (http.client.RemoteDisconnected, ConnectionError):
-            connection.close()  # the server is through with this one; it is made anew
+            connection.close()  # the server has closed this one; make a new one
 
 
 threads = [threading.Thread(target=send) for _ in range(connections)]

@@ -1,4 +1,4 @@
-/* Ends a test program with the place and the words of what does not hold. */
+/* Ends a test program and prints the place and the text of a failed condition. */
 #ifndef TEST_PROGRAMS_CHECK_H
 #define TEST_PROGRAMS_CHECK_H
 

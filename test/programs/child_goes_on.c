@@ -1,6 +1,7 @@
-/* Children of a profiled process, by fork(3) and by a system call that nobody sees: what async-profiler has hooks
- * for goes on there as before: threads, their ends, and libraries. None of its samples is taken there; and of the first
- * kind, of which is known, no thread has a timer at all. Prints "ok". */
+/* Children of a profiled process, by fork(3) and by a system call that the agent does not see.
+ * Functions that async-profiler hooks work there as before: threads, their ends, and libraries. It
+ * takes no samples there. In the first kind of child, which the agent knows, no thread has a timer.
+ * Prints "ok". */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -58,7 +59,7 @@ static void go_on(const char *library)
 	CHECK(kill(getpid(), 0) == 0);
 }
 
-/* As a program does that brings no C library's fork(3), and none of its handlers. */
+/* As a program without a C library's fork(3) and its handlers does. */
 static pid_t fork_unseen(void)
 {
 #if defined(__x86_64__)

@@ -1,9 +1,10 @@
 'use strict';
-/* Runs functions that come and go, in many workers, until FOLDER/stop is there or so many seconds are over.
+/* Runs functions that are created and dropped, in many workers, until FOLDER/stop exists or so many
+ * seconds are over.
  *
  * usage: churns.js FOLDER WORKERS SECONDS
  *
- * What it makes, it makes by a rule: made_L_I stands in the lines 2 * I + 1 and 2 * I + 2 of lotL.js. */
+ * Its functions follow a rule: made_L_I is in the lines 2 * I + 1 and 2 * I + 2 of lotL.js. */
 const { Worker, isMainThread, parentPort, threadId, workerData } = require('worker_threads');
 const fs = require('fs');
 const path = require('path');
@@ -17,7 +18,7 @@ const still = new Int32Array(new SharedArrayBuffer(4));
 const below = (n) => Math.floor(Math.random() * n);
 const one = (all) => all[below(all.length)];
 
-/* ---- Ways to go on: each calls the first of what is left with what is left then ---- */
+/* ---- Steps: each calls the first of the remaining steps with the rest ---- */
 
 function plain(rest) {
 	const x = rest.length;
@@ -141,7 +142,7 @@ function sets(rest) {
 	new Corner(rest).price = 1;
 }
 
-/* What was compiled for small integers is not any more; it is made afresh each time. */
+/* Code that was compiled for small integers becomes invalid; it is made again each time. */
 const ADDS = '\n(function adds(a, b) {\n\treturn a + b;\n})';
 
 function changes(rest) {
@@ -152,7 +153,7 @@ function changes(rest) {
 	return rest[0](rest.slice(1));
 }
 
-/* Compiled, with those it calls taken in; and thrown out while it runs. */
+/* Compiled with inlined callees, and deoptimized while it runs. */
 function taken_in(x) {
 	return (Math.imul(x, 31) + 7) | 0;
 }
@@ -167,7 +168,7 @@ function runs_hot(rest) {
 	return rest[0](rest.slice(1)) + (x & 1);
 }
 
-/* ---- Where they end ---- */
+/* ---- Ends of a chain ---- */
 
 function burn(work) {
 	let total = 0;
@@ -197,7 +198,7 @@ function counts_words() {
 	return words.size;
 }
 
-/* ---- What comes and goes ---- */
+/* ---- Created and dropped functions ---- */
 
 function keep(made) {
 	if (pool.length < 400)
@@ -219,7 +220,7 @@ function makes_lot() {
 		eval(`${text}\n//# sourceURL=lot${lot}.js`).forEach(keep);
 }
 
-/* A file of two texts by turns, and modules of node's that are asked for anew. */
+/* A file with two texts in turn, and modules of node that are loaded again. */
 const ODD = 'exports.odd = function odd(rest) {\n\treturn rest[0](rest.slice(1));\n};\n';
 const EVEN = '\n\n\nexports.even = function even(rest) {\n\treturn rest[0](rest.slice(1));\n};\n';
 
@@ -234,7 +235,7 @@ function reloads() {
 	fs.rmSync(folder, { recursive: true });
 }
 
-/* What is made of a text, as files, for who wants to know which functions there are. */
+/* The generated text, as files, for the check of names. */
 function tell_texts(folder) {
 	for (const [name, text] of [['odd/comes_and_goes.js', ODD], ['even/comes_and_goes.js', EVEN], ['made/adds.js', ADDS]]) {
 		const file = path.join(folder, name);

@@ -1,11 +1,11 @@
 <?php
-/* Runs functions that come and go, until FOLDER/stop is there or so many seconds are over, and says which functions
- * there are.
+/* Runs functions that are created and dropped, until FOLDER/stop exists or so many seconds are
+ * over, and lists the existing functions.
  *
  * usage: churns.php FOLDER churns|stands SECONDS
  *
- * FOLDER/names/php has a line for each function, with its name, its file and its lines. What it makes, it makes by a
- * rule: made_L_I stands in the lines 2 * I + 1 and 2 * I + 2 of lotL.php. */
+ * FOLDER/names/php has a line for each function, with its name, its file and its lines. Its
+ * functions follow a rule: made_L_I is in the lines 2 * I + 1 and 2 * I + 2 of lotL.php. */
 
 [, $folder, $how, $seconds] = $argv;
 $begun = time();
@@ -15,7 +15,7 @@ $run = ['burns', 'allocates'];
 $stand = ['naps'];
 $lots = 0;
 
-/* ---- Ways to go on: each calls the first of what is left with what is left then ---- */
+/* ---- Steps: each calls the first of the remaining steps with the rest ---- */
 
 function plain($rest)
 {
@@ -182,7 +182,7 @@ function ends($rest)
     return 1;
 }
 
-/* ---- Where they end ---- */
+/* ---- Ends of a chain ---- */
 
 function burn($work)
 {
@@ -213,7 +213,7 @@ function naps($rest)
     return 1;
 }
 
-/* ---- What comes and goes ---- */
+/* ---- Created and dropped functions ---- */
 
 function keep($function)
 {
@@ -241,7 +241,7 @@ function makes_lot()
     }
 }
 
-/* Functions that are freed when nobody has them any more, and others that come to be where they were. */
+/* Functions that are freed with their last reference, and others at the same addresses. */
 function makes_closures()
 {
     keep(eval('return function ($rest) {
@@ -307,7 +307,7 @@ function forks()
     pcntl_waitpid($child, $status);
 }
 
-/* ---- Which functions there are ---- */
+/* ---- Existing functions ---- */
 
 function tell($file, $name, $function)
 {
@@ -334,8 +334,8 @@ function tell_names($path)
         }
     }
     $last = count(file(__FILE__));
-    fwrite($file, "{main}\t" . __FILE__ . "\t1-" . ($last + 1) . "\n"); // it returns behind the end
-    /* Between being called and __call(), what is not there has a frame of PHP's own. */
+    fwrite($file, "{main}\t" . __FILE__ . "\t1-" . ($last + 1) . "\n"); // it returns after the end
+    /* Between the call of a missing function and __call(), there is a frame of PHP's own. */
     $call = new ReflectionMethod('Shop', '__call');
     fwrite($file, "Shop::isNot\t" . __FILE__ . "\t" . $call->getStartLine() . '-' . $call->getEndLine() . "\n");
     foreach (token_get_all(file_get_contents(__FILE__)) as $token) {
@@ -344,7 +344,7 @@ function tell_names($path)
         }
     }
     foreach ($texts as [$kind, $line]) {
-        /* (From 8.4 on its name says where it is.) */
+        /* (From 8.4 on its name contains its place.) */
         fwrite($file, "{closure}\t" . __FILE__ . "\t$line-" . ($line + 6) . "\n");
         $made = basename(__FILE__) . "($line) : eval()'d code";
         if ($kind === T_EVAL) {

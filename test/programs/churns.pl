@@ -1,11 +1,11 @@
 #!/usr/bin/perl
-# Runs subs that come and go, in many threads, and says which subs there are.
+# Runs subs that are created and dropped, in many threads, and lists the existing subs.
 #
 # usage: churns.pl FOLDER THREADS SECONDS
 #
-# It begins anew by exec(2) after so many seconds, until FOLDER/stop is there. FOLDER/names/perl has a line for each sub, with
-# its name, its file and its lines. What it makes, it makes by a rule: made_L_I stands in the lines 2 * I + 1 and 2 * I + 2
-# of lotL.pl.
+# It restarts by exec(2) after so many seconds, until FOLDER/stop exists. FOLDER/names/perl has a line for each sub,
+# with its name, its file and its lines. Its subs follow a rule: made_L_I is in the lines 2 * I + 1 and 2 * I + 2 of
+# lotL.pl.
 use strict;
 use warnings;
 use B ();
@@ -17,7 +17,7 @@ my $begun = time;
 my $lots = 0;
 my (@pool, @steps, @run, @stand);
 
-# ---- Ways to go on: each calls the first of what is left with what is left then ----
+# ---- Steps: each calls the first of the remaining steps with the rest ----
 
 sub plain {
 	my ($next, @rest) = @_;
@@ -161,7 +161,7 @@ sub has_not { my $shop = Shop->new(@_); return $shop->has_no_such_thing + 0 }
 sub ends    { my $shop = Shop::Closes->new(@_); undef $shop; return 1 }
 sub ties    { tie my $value, 'Shop::Tied', @_; my $got = $value; return $got }
 
-# ---- Where they end ----
+# ---- Ends of a chain ----
 
 sub burn {
 	my ($work) = @_;
@@ -185,9 +185,9 @@ sub naps {
 	return 1;
 }
 
-# ---- What comes and goes ----
+# ---- Created and dropped subs ----
 
-# A sub that goes has its name until then.
+# A dropped sub has its name until it is freed.
 my @names;
 
 sub keep {
@@ -210,7 +210,7 @@ sub makes_lot {
 	return;
 }
 
-# A file of two texts by turns.
+# A file with two texts in turn.
 sub reloads {
 	for my $which (qw(odd even)) {
 		delete $INC{"$folder/$which/comes_and_goes.pl"};
@@ -257,7 +257,7 @@ sub churns {
 
 sub brief { chain(\@run) for 1 .. 50; return }
 
-# ---- Which subs there are ----
+# ---- Existing subs ----
 
 my %said;
 
@@ -290,7 +290,7 @@ sub tell_sub {
 	return;
 }
 
-# Those without a name are in the pads of who has them.
+# Subs without a name are in the pads of their owners.
 sub tell_pads {
 	my ($name, $cv) = @_;
 	(my $package = $name) =~ s/::[^:]*$//;
@@ -337,10 +337,10 @@ sub tell_names {
 	tell_package('main', {});
 	tell_ops('{main}', B::main_root());
 	tell_pads('main::x', B::main_cv());
-	# (Behind its last line what is compiled has one more, of Perl's.)
+	# (Compiled code has one more line of Perl's after its last one.)
 	tell_lines('(eval)', 'evals.pl', 1 .. 3);
 	tell_lines($_, '(eval)', 1 .. 100) for '(eval)', map { /^(.+)::[^:]*\t/ ? "${1}::BEGIN" : () } keys %said;
-	# What has run and is gone: what a file does as it is brought in, and blocks, which count as what they are in.
+	# Code that has run and is gone: the file level of loaded files, and blocks, which count for their subs.
 	my (%files, %texts);
 	$files{$_} = 1 for values %INC, map { (split /\t/)[1] } keys %said;
 	for my $path (keys %files) {
@@ -352,7 +352,7 @@ sub tell_names {
 		my @all = @{$texts{$path}};
 		my @packages = ('main', map { /^\s*package\s+([\w:]+)/ ? $1 : () } @all);
 		tell_lines($_, $path, 1 .. @all + 1) for '(require)', '{block}', '(eval)', '{main}', map { "${_}::BEGIN" } @packages;
-		# Before it says a package it has that of whoever brings it in while that is compiled.
+		# While a file is compiled, before its package statement, the package is the loading file's.
 		my ($says) = grep { $all[$_] =~ /^\s*package\s/ } 0 .. $#all;
 		tell_lines("${_}::BEGIN", $path, 1 .. $says // 0) for @everywhere;
 	}

@@ -1,11 +1,10 @@
-"""Runs functions that come and go, in many threads, and says which functions there are.
+"""Runs functions that are created and dropped, in many threads, and lists the existing functions.
 
 usage: churns.py FOLDER THREADS SECONDS
 
-It begins anew by exec(2) after so many seconds, until FOLDER/stop is there. Each module that is loaded, and
-itself, has a file in FOLDER/names: a line for each function, with its name, its file and its lines. What it makes,
-it makes by a rule: made_L_I stands in the lines 2 * I + 1 and 2 * I + 2 of lotL.py, and a twin is
-one of many that differ in their file alone."""
+It restarts by exec(2) after so many seconds, until FOLDER/stop exists. Each loaded module, and this file, has a file in
+FOLDER/names: a line for each function, with its name, its file and its lines. Its functions follow a rule: made_L_I is
+in the lines 2 * I + 1 and 2 * I + 2 of lotL.py, and a twin is one of many functions that differ only in their file."""
 import asyncio
 import collections
 import ctypes
@@ -27,14 +26,14 @@ import weakref
 
 FOLDER, THREADS, SECONDS = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 LOT = 20
-pool = []  # of functions that were made: the last ones
+pool = []  # of the created functions: the last ones
 steps = []
 lots = 0
 agent = ctypes.CDLL(None)
 compares_c = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
 
 
-# ---- Ways to go on: each calls the first of what is left with what is left then, and returns a number ----
+# ---- Steps: each calls the first of the remaining steps with the rest, and returns a number ----
 
 
 def plain(rest):
@@ -174,7 +173,7 @@ class Shop:
         return shop.price
 
 
-# ---- Where they end ----
+# ---- Ends of a chain ----
 
 
 def burn(work):
@@ -185,7 +184,7 @@ def burn(work):
 
 
 def changes_types(work):
-    """What was specialised for one kind of operand is not any more."""
+    """Code that was specialised for one kind of operand becomes invalid."""
     for kind in (1, 1.5, "x", (1,), [2], 1 << 70):
         x = kind
         for _ in range(work):
@@ -222,7 +221,7 @@ def allocates(rest):
     return len(collections.Counter(map(len, kept)))
 
 
-# ---- What comes and goes ----
+# ---- Created and dropped functions ----
 
 
 def keep(functions):
@@ -244,7 +243,7 @@ def makes_lot():
     keep(made for name, made in space.items() if name.startswith(("made_", "twin")))
 
 
-# One file, by turns with this in it and with that.
+# One file, with two contents in turn.
 ODD = "def odd(rest):\n    return rest[0](rest[1:])\n"
 EVEN = "\n\n\ndef even(rest):\n    x = 1\n    return rest[0](rest[1:]) + x\n"
 
@@ -325,7 +324,7 @@ def forks():
         time.sleep(3)
 
 
-# ---- Which functions there are ----
+# ---- Existing functions ----
 
 
 def lines_of(code):
@@ -361,7 +360,7 @@ def tell_codes(what, codes):
 
 
 def sources_of(name, module):
-    """As a compiler has it, so that what was loaded and dropped again is there, too."""
+    """As the compiler makes it, so that functions that were loaded and dropped are included."""
     path = getattr(module, "__file__", None) or ""
     if not path.endswith(".py"):
         spec = getattr(module, "__spec__", None)
@@ -378,15 +377,15 @@ def sources_of(name, module):
 
 
 def codes_within(file):
-    """What the interpreter begins with (from 3.11 on), and nobody can ask for again: all code of FILE, as it lies in the
-    interpreter's own file, written by marshal."""
+    """Frozen code of the interpreter (from 3.11 on), which has no source: all code of FILE, as marshal wrote it into
+    the interpreter's own file."""
     with open("/proc/self/maps") as maps:
         paths = {line.split()[-1] for line in maps if re.search(r"/(lib)?python[^/]*$", line)}
     for path in paths:
         with open(path, "rb") as within:
             data = within.read()
         named = data.find(file.encode())
-        # It begins with four bytes each for how many arguments of three kinds there are: none.
+        # It begins with the numbers of three kinds of arguments, four bytes each: zero.
         for begin in reversed([m.start() for m in re.finditer(rb"[c\xe3]\0{12}", data[: max(named, 0)])]):
             try:
                 code = marshal.loads(data[begin:])
@@ -404,9 +403,9 @@ def tell_names():
     for text in (ODD, EVEN):
         tell_codes("comes_and_goes-%d" % len(text), codes_in(compile(text, "comes_and_goes.py", "exec")))
     tell_codes("getpath", codes_within("<frozen getpath>"))
-    # (What others run at once, and forget, as they are imported.)
+    # (Functions that modules run once at import, and drop.)
     tell_codes("text", codes_in(compile("pass\n" * 9, "<string>", "exec")))
-    # And what is made at run time by others: named tuples and the like.
+    # Functions that the library makes at run time: named tuples and the like.
     made = [f.__code__ for f in gc.get_objects() if isinstance(f, types.FunctionType)]
     tell_codes("%d-made" % len(os.listdir(os.path.join(FOLDER, "names"))), [c for c in made if c.co_filename.startswith("<")])
 

@@ -1,10 +1,10 @@
-# Runs methods that come and go, in many threads, and says which methods there are.
+# Runs methods that are created and dropped, in many threads, and lists the existing methods.
 #
 # usage: churns.rb FOLDER THREADS SECONDS
 #
-# It begins anew by exec(2) after so many seconds, until FOLDER/stop is there. FOLDER/names/ruby has a line for each method,
-# with its name, its file and its lines. What it makes, it makes by a rule: made_L_I stands in the lines 2 * I + 1 and
-# 2 * I + 2 of lotL.rb.
+# It restarts by exec(2) after so many seconds, until FOLDER/stop exists. FOLDER/names/ruby has a line for each
+# method, with its name, its file and its lines. Its methods follow a rule: made_L_I is in the lines 2 * I + 1 and 2 *
+# I + 2 of lotL.rb.
 require "rbconfig"
 
 FOLDER, THREADS, SECONDS = ARGV[0], ARGV[1].to_i, ARGV[2].to_f
@@ -13,7 +13,7 @@ COMPACTS = GC.respond_to?(:compact) && (begin; GC.compact; true; rescue NotImple
 $pool = []
 $lots = 0
 
-# ---- Ways to go on: each calls the first of what is left with what is left then ----
+# ---- Steps: each calls the first of the remaining steps with the rest ----
 
 def plain(rest)
   x = rest[0].call(rest[1..-1])
@@ -134,7 +134,7 @@ def has_not(rest)
   Shop.new(rest).has_not
 end
 
-# ---- Where they end ----
+# ---- Ends of a chain ----
 
 def burn(work)
   total = 0
@@ -160,7 +160,7 @@ def naps(rest)
   1
 end
 
-# ---- What comes and goes ----
+# ---- Created and dropped methods ----
 
 def keep(method)
   $pool.size < 400 ? $pool << method : $pool[rand(400)] = method
@@ -239,14 +239,14 @@ def forks
   Process.wait(child)
 end
 
-# ---- Which methods there are ----
+# ---- Existing methods ----
 
 def tell_code(file, code, within, path)
   label = code.label
   whole = code.to_a
   from, _, to = whole[4][:code_location]
-  from, to = [from, to, *whole.last.grep(Integer)].minmax # (that of an ensure begins behind the word)
-  # (What is compiled alone has one of its own for a file.)
+  from, to = [from, to, *whole.last.grep(Integer)].minmax # (the one of an ensure begins after the word)
+  # (Code that is compiled alone has its own one for a file.)
   ["<main>", "<top (required)>"].each { |top| file.puts("#{top}\t#{path}\t#{from}-#{to}") } if label == "<compiled>"
   label = label.sub(/<compiled>/, "<main>")
   within.each do |name|
@@ -255,7 +255,7 @@ def tell_code(file, code, within, path)
   code.each_child { |child| tell_code(file, child, within, path) }
 end
 
-# What Ruby brings along within itself has no source, but can be asked for its methods' code.
+# Ruby's built-in methods have no source, but their code can be requested.
 def tell_own(file, within, method)
   path, = method.source_location
   return unless path && path.start_with?("<internal:")
@@ -264,12 +264,12 @@ def tell_own(file, within, method)
   path
 end
 
-# What makes these methods was run as Ruby began, and is gone: how long it was is not known.
+# The code that makes these methods ran at Ruby's start, and is gone: its length is unknown.
 def tell_beginning(file, paths, modules)
   parts = modules.map { |m| m.to_s.split("::").last }.uniq
   names = parts.flat_map { |part| ["<class:#{part}>", "<module:#{part}>"] } << "singleton class"
   paths.each { |path| [path, *names].each { |name| file.puts("#{name}\t#{path}\t1-9999") } }
-  # Methods of C that nobody can ask for.
+  # C methods that cannot be listed.
   %w[hash_merge_kwd hash_merge_ptr lambda raise set_method_alias set_postexe set_variable_alias sprintf undef_method].each do |name|
     file.puts("core##{name}\t\t", "#{name}\t\t")
   end
@@ -280,14 +280,14 @@ def tell_names
   modules = ObjectSpace.each_object(Module).select { |m| m.name rescue nil }
   owners = modules.flat_map { |m| ["#{m}#", "#{m}."] } + [""]
   File.open("#{FOLDER}/names/ruby.new#{Process.pid}", "w") do |file|
-    # (Labels have no class before 3.4: any that there is, but for the class that it is in, will do.)
+    # (Before 3.4, labels have no class: any class but the method's own is accepted.)
     sources = ($LOADED_FEATURES.grep(/\.rb\z/) << __FILE__).map { |path| [path, File.read(path)] rescue nil }.compact
     sources += [["comes_and_goes.rb", ODD], ["comes_and_goes.rb", EVEN], ["evals.rb", "x = 1\nplain(rest) + x"]]
     sources.each do |path, text|
       own = path == __FILE__ || path !~ %r{/} ? ["", "Object#", "Shop#", "Shop.", "Shop::Till."] : owners
       tell_code(file, RubyVM::InstructionSequence.compile(text, path, path), own, path)
     end
-    file.puts("evals\tevals.rb\t1-2") # what a string does counts as the method that has it done
+    file.puts("evals\tevals.rb\t1-2") # the code of a string counts for the method that evaluates it
     own_paths = %w[<internal:gem_prelude> <internal:prelude> <internal:yjit>]
     modules.each do |m|
       own = (m.instance_methods(false) + m.private_instance_methods(false)).map { |name| ["#{m}#", m.instance_method(name)] }

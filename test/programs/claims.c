@@ -1,6 +1,6 @@
-/* Claims signals once it is profiled, as libraries do that handle every signal they know of. It uses BURN_MS of
- * CPU time in before(), handles each SIGNAL, uses as much in after(), and sends itself each: prints how many
- * came. Usage: claims SIGNAL... */
+/* Handles signals once it is profiled, as libraries do that handle every signal with a name. It
+ * uses BURN_MS of CPU time in before(), handles each SIGNAL, uses as much in after(), and sends
+ * itself each: prints how many came. Usage: claims SIGNAL... */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

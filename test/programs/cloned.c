@@ -1,6 +1,7 @@
-/* Children with memory of their own that no fork(3) made: by clone(2), _Fork(3), and system calls. Each waits
- * until it is profiled, uses BURN_MS of CPU time in a function by the name of how it came, and says
- * "NAME PID". One more, by clone(2), shares the memory, and must not be taken for such. */
+/* Children with their own memory that are not made by fork(3): by clone(2), _Fork(3), and system
+ * calls. Each waits until it is profiled, uses BURN_MS of CPU time in a function with the name of
+ * its kind, and prints "NAME PID". One more, by clone(2), shares the memory, and must not be taken
+ * for a separate process. */
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -63,7 +64,7 @@ int main(void)
 	pid_t parent_saw = 0;
 
 	need_agent();
-	/* All seven arguments come through. */
+	/* All seven arguments are passed on. */
 	pids[0] = clone(by_clone, stack + STACK_BYTES, CLONE_PARENT_SETTID | SIGCHLD, &seven,
 			&parent_saw, NULL, NULL);
 	if (parent_saw != pids[0])

@@ -1,17 +1,17 @@
-/* Works in before(), enters a domain of Landlock's, and works in inside(). Behind it no thread may be outside of that
- * domain but the program's own.
+/* Works in before(), enters a Landlock domain, and works in inside(). After that, no thread but the
+ * program's own may be outside the domain.
  * Usage: confines HOW DIR
  *   some      all may be read, and DIR may be written to
  *   nothing   all may be read, and nothing be written
  *   closed    DIR may be read and written to, and nothing else
- *   all       as some, in all threads at once where the kernel does that, with another thread that works
- *   thread    as some, in a thread of its own, which works there as well; the main thread waits outside
- *   threads   as some, by each of many threads at the same time, and so each in a domain of its own: whoever is in one
- *             of them is not outside
- *   child     as some, in a forked child, while its parent works on outside
+ *   all       as some, in all threads at once if the kernel can, with another thread that works
+ *   thread    as some, in a separate thread, which works there too; the main thread waits outside
+ *   threads   as some, by many threads at the same time, each in its own domain: a thread in one of
+ *             them is not outside
+ *   child     as some, in a forked child, while its parent works outside
  *   fails     the call fails
- *   asks      the call is about what the kernel logs, and makes no domain
- * Status 77 where the kernel cannot do that, 3 where a thread is outside, and 4 where all is well. */
+ *   asks      the call is about the kernel's log, and makes no domain
+ * Status 77 if the kernel cannot do that, 3 if a thread is outside, and 4 if the test passes. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@
 
 #include "test/programs/check.h"
 
-/* Older headers have nothing of this. */
+/* Older headers do not have these. */
 #define CREATE_RULESET 444
 #define ADD_RULE       445
 #define RESTRICT_SELF  446
@@ -49,7 +49,7 @@ struct beneath {
 #define INSIDE_MS 320 /* another function for the compiler, too */
 #define THREADS   4
 
-static DIR *tasks; /* opened before it can be forbidden */
+static DIR *tasks; /* opened before it may be forbidden */
 static unsigned int flags;
 static atomic_int confined, is_over, own_count, outsiders;
 static pid_t own[THREADS + 1]; /* threads that are not the agent's */
@@ -72,7 +72,7 @@ void inside(void);
 __attribute__((noinline)) void before(void)
 {
 	work(BEFORE_MS);
-	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
 __attribute__((noinline)) void inside(void)
@@ -81,7 +81,7 @@ __attribute__((noinline)) void inside(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* What the kernel knows of files. */
+/* The file rights that the kernel knows. */
 static uint64_t all_rights(long version)
 {
 	return version >= 5 ? 0xffff : version >= 3 ? 0x7fff : version == 2 ? 0x3fff : 0x1fff;
@@ -139,7 +139,7 @@ static int is_own(pid_t tid)
 	return 0;
 }
 
-/* In a child, which is in its parent's domain: whoever is in that, too, may be looked at. */
+/* In a child, which is in its parent's domain: a thread in that domain, too, may be examined. */
 static int finds_outsider(pid_t parent)
 {
 	char path[300], target[300];
@@ -156,7 +156,7 @@ static int finds_outsider(pid_t parent)
 	return 0;
 }
 
-/* By one thread at a time: a child has its parent's place in the list. */
+/* By one thread at a time: a child has its parent's entry in the list. */
 static int there_is_an_outsider(void)
 {
 	pid_t parent = getpid(), pid;
@@ -187,7 +187,7 @@ static void *in_thread(void *ruleset)
 	return NULL;
 }
 
-/* None ends before the others: it could be the agent's model. */
+/* None ends before the others: a thread of the agent could be its copy. */
 static void *at_the_same_time(void *ruleset)
 {
 	note_own();
@@ -200,7 +200,7 @@ static void *at_the_same_time(void *ruleset)
 	return NULL;
 }
 
-static void *beside(void *unused)
+static void *work_elsewhere(void *unused)
 {
 	note_own();
 	while (!atomic_load(&confined))
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 		run_threads(at_the_same_time, &ruleset, THREADS);
 		outsiders = outsiders == THREADS;
 	} else if (!strcmp(how, "all") && flags) {
-		CHECK(!pthread_create(&thread, NULL, beside, NULL));
+		CHECK(!pthread_create(&thread, NULL, work_elsewhere, NULL));
 		go_in(ruleset);
 		atomic_store(&is_over, 1);
 		CHECK(!pthread_join(thread, NULL));

@@ -1,5 +1,5 @@
-/* Computes a little, and crashes in the way of the first argument. With "handled" behind it the program has
- * a handler of its own; with "thread" it is another thread that crashes. */
+/* Computes a little, and crashes in the way of the first argument. If "handled" follows, the
+ * program has its own handler. If "thread" follows, another thread crashes. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ __attribute__((noinline)) static void crash_here(void)
 #if defined(__x86_64__)
 		zero = 7 / zero;
 #else
-		raise(SIGFPE); /* this processor does not mind */
+		raise(SIGFPE); /* this processor has no fault for it */
 #endif
 	}
 	if (!strcmp(way, "abort"))
@@ -92,7 +92,7 @@ static void compute(void)
 	const struct timespec a_moment = { .tv_nsec = 1000000 };
 	volatile unsigned int sum = 0;
 
-	/* Until there is an engine, where there is an agent. */
+	/* Wait for an engine, if there is an agent. */
 	while (asprof_agent_running && !asprof_agent_running() && getenv("LD_PRELOAD"))
 		nanosleep(&a_moment, NULL);
 	for (unsigned int i = 0; i < 20000000; i++)

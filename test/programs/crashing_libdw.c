@@ -1,4 +1,4 @@
-/* Stands in for libdw: every function but the one that is called at load crashes. */
+/* Replaces libdw: every function crashes, except the one that is called at load. */
 #include <stdlib.h>
 
 #include "decoder/symbolize/dwarf_library.h"

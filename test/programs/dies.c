@@ -1,5 +1,5 @@
-/* Dies of a signal, in the way of the first argument, of the number in the second; or has a
- * child die of it, and says how. */
+/* Dies of a signal, in the way of the first argument, with the number of the second; or a child
+ * dies of it, and the program prints how. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
-/* Ways in which a handler sends its own signal again, with the default action in force. */
+/* Ways in which a handler sends its own signal again, with the default action set. */
 static const char *again;
 
 static void on_signal_again(int signo)
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	int signo = argc > 2 ? atoi(argv[2]) : 0;
 	pthread_t thread;
 
-	/* A shell has its background jobs ignore some. */
+	/* A shell's background jobs ignore some signals. */
 	signal(signo, SIG_DFL);
 	if (!strcmp(how, "raise"))
 		raise(signo);

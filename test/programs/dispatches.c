@@ -1,5 +1,6 @@
-/* Turns Syscall User Dispatch on, allows the C library's code alone, and goes on as programs do: calls that wait, threads,
- * handlers, files, children. Prints a line for each system call that comes from elsewhere, and how many there were.
+/* Turns Syscall User Dispatch on, allows only the C library's code, and continues as programs do:
+ * with calls that wait, threads, handlers, files, children. Prints a line for each system call that
+ * comes from other code, and their number.
  * Usage: dispatches [raw]: it turns it on by syscall(2) */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ static void on_call(int signo, siginfo_t *info, void *context)
 
 	(void)signo;
 	(void)context;
-	selector = ALLOW; /* what follows says no more */
+	selector = ALLOW; /* later calls give no more information */
 	atomic_fetch_add(&met, 1);
 	length = snprintf(line, sizeof(line), "%s: call %d from %p\n", step, info->si_syscall,
 			  info->si_call_addr);
@@ -77,7 +78,7 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
-/* (The clocks enter the kernel from code that it brings.) */
+/* (The vDSO's clocks may enter the kernel from their own code.) */
 static long spent_ms(void)
 {
 	struct rusage usage;

@@ -1,6 +1,6 @@
-/* What a program sees of its signals once it is profiled, and after it has reset all of them: prints each that
- * has not its default action, as "signal NUMBER", and whether the kernel then has another handler of SIGSEGV
- * than before, as "another". */
+/* A program's view of its signals when it is profiled, and after it has reset all of them. Prints
+ * each signal without its default action, as "signal NUMBER", and "another" if the kernel then has
+ * another handler of SIGSEGV than before. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -18,7 +18,7 @@
 
 #define NOBODY    65534
 #define GIVE_UP_S 20
-#define GO_ON_MS  200 /* so that there is something to report */
+#define GO_ON_MS  200 /* so that a report has something */
 
 static int keeps_user;
 
@@ -27,7 +27,7 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
-/* What a line of thread TID's status says, in base BASE. */
+/* The value of a line in the status of thread TID, in base BASE. */
 static unsigned long status(const char *tid, const char *name, int base)
 {
 	char path[300], line[256];
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	while (asprof_agent_running && !asprof_agent_running() && time(NULL) < until)
 		pause_ms(1);
 	if (asprof_agent_running)
-		pause_ms(GO_ON_MS); /* all of its threads have begun */
+		pause_ms(GO_ON_MS); /* all threads of the program have started */
 	drop(argv[1]);
 	while (somebody_has_root()) {
 		CHECK(time(NULL) < until);

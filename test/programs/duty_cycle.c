@@ -1,5 +1,5 @@
-/* THREADS threads that compute for RUN milliseconds and sleep for SLEEP, in turn, for SECONDS. Prints the share of their time
- * that they spend in compute(). */
+/* THREADS threads that compute for RUN milliseconds and sleep for SLEEP in turn, for SECONDS.
+ * Prints the share of their time in compute(). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

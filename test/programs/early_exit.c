@@ -1,6 +1,6 @@
-/* Ends at once, by the way that is named, while the agent may be loading its engine: by return
- * from main or exit(3) with 3; or by pthread_exit(3) in the main thread, after which another
- * thread runs on for the milliseconds given and ends the process with 3. */
+/* Ends at once, in the given way, while the agent may be loading its engine: by return from main or
+ * exit(3), with 3; or by pthread_exit(3) in the main thread, after which another thread runs for
+ * the given milliseconds and ends the process with 3. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Takes all of its address space, which is to be limited (ulimit -v), computes with what it has, and ends. */
+/* Uses all of its address space, which has a limit (ulimit -v), computes with the rest, and ends. */
 #include <stdio.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
-/* Stands in for async-profiler's library: while it is stopped the process is sent SIGTERM, and has time to die of it
- * before the file STOPPED is made. STOPS_FOR is how long, in milliseconds. */
+/* Replaces async-profiler's library: while it is stopped, the process gets SIGTERM, and has time to
+ * die of it before the file STOPPED is made. STOPS_FOR is the time in milliseconds. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>

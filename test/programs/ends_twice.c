@@ -1,6 +1,6 @@
-/* Ends by exit(3) or _exit(2), the first argument, with 3, once it is profiled. SIGTERM, which comes while that is under
- * way, has its default action; or that which the second argument names: a handler that calls _exit(4), abort(3), or
- * executes a program that ends with 5. */
+/* Ends by exit(3) or _exit(2), the first argument, with 3, once it is profiled. SIGTERM, which
+ * comes meanwhile, has its default action, or the one of the second argument: a handler that calls
+ * _exit(4), abort(3), or executes a program that ends with 5. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Does nothing but fork, which takes a while, as it has memory, or nothing but allocate, where malloc(3) takes a lock as
- * there is a second thread; when it has used some CPU time for that another process sends it a signal.
+/* Only forks, which takes long because it has much memory, or only allocates, where malloc(3) takes
+ * a lock because there is a second thread. When it has used some CPU time, another process sends it
+ * a signal.
  * Usage: ends_within forks|allocates SIGNO */
 #include <pthread.h>
 #include <signal.h>

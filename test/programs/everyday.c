@@ -1,4 +1,5 @@
-/* A little of what most programs do: two threads that work, memory that stays, a forked child, a wait.
+/* A little of what most programs do: two threads that work, memory that stays, a forked child, a
+ * wait.
  * Prints "out", and ends with status 5. */
 #include <poll.h>
 #include <pthread.h>
@@ -15,7 +16,7 @@
 static volatile unsigned long sum;
 static char *volatile kept;
 
-/* Of the processor, so that it is the same on a busy machine. */
+/* CPU time, so that it is the same on a busy machine. */
 __attribute__((noinline)) static void burn(long ms)
 {
 	struct timespec t;
@@ -46,7 +47,7 @@ int main(void)
 	int status;
 	pid_t pid;
 
-	wait_for_agent(3000); /* what comes next is to be seen */
+	wait_for_agent(3000); /* the next wait must be in the profile */
 	CHECK(!pthread_create(&thread, NULL, work, NULL));
 	burn(60);
 	CHECK(!pthread_join(thread, NULL));

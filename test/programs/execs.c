@@ -1,5 +1,6 @@
-/* Becomes itself N times, by each of the exec functions in turn, after some work; a call that
- * fails comes first. Three of four are profiled before. Prints "ok" at the end. Usage: execs N */
+/* Executes itself N times, by each of the exec functions in turn, after some work; before each
+ * there is a call that fails. Three of four are profiled before. Prints "ok" at the end. Usage:
+ * execs N */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Registers an exit handler before the agent has started an engine, and returns from main once it
- * has. Ends with 3 when the agent has stopped by the time that the handler runs, else with 4. */
+/* Registers an exit handler before the agent has started an engine, and returns from main after
+ * that. Ends with 3 if the agent has stopped when the handler runs, otherwise with 4. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
-/* Ends as the argument says, with status 3. With fork and vfork a child of it ends first, which must
- * not flush what is its parent's. */
+/* Ends in the way of the argument, with status 3. With fork and vfork a child ends first, which
+ * must not flush its parent's samples. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Become a program without the preload. */
+/* Execute a program without the preload. */
 static void become(const char *how)
 {
 	char *const argv[] = { "sh", "-c", "exit 3", NULL }, *const none[] = { NULL };

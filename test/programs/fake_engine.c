@@ -1,5 +1,5 @@
-/* Stands in for async-profiler's library, to fail as it is told: FAKE_ENGINE=start, dump or stop.
- * It checks what it is sent as the real one would. */
+/* Replaces async-profiler's library, and fails on request: FAKE_ENGINE=start, dump or stop. It
+ * checks its commands like the real one. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

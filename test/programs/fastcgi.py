@@ -1,6 +1,6 @@
-"""Asks a FastCGI server for scripts, one after another, each on a connection of its own: fastcgi.py SOCKET SCRIPT[?QUERY]…
-Prints what each has answered, without its headers. ROOT in the environment is what a site's paths begin behind, COOKIE what
-is sent along."""
+"""Requests scripts from a FastCGI server, one after another, each on a new connection: fastcgi.py SOCKET SCRIPT[?QUERY]…
+Prints each response without its headers. The variable ROOT is the directory of a site's paths, COOKIE the cookie that
+is sent."""
 import os
 import socket
 import struct

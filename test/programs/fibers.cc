@@ -1,5 +1,5 @@
-// Fibers of boost.context: each works in in_coroutine() for a while, and gives way to the next one. Prints what they have
-// reckoned.
+// Fibers of boost.context: each works in in_coroutine() for a while, and switches to the next one. Prints their
+// results.
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
 #include <cstdint>

@@ -1,4 +1,5 @@
-/* Computes, with a limit for its files: first one that no recording has room in, then a wider one. Prints "ok". */
+/* Computes, with a limit for file sizes: first one that is too small for any recording, then a
+ * larger one. Prints "ok". */
 #include <signal.h>
 #include <sys/resource.h>
 #include <time.h>

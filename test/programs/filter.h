@@ -1,4 +1,4 @@
-/* The parts of a seccomp filter that looks at the number of a call alone. */
+/* The parts of a seccomp filter that only checks the number of a call. */
 #ifndef TEST_PROGRAMS_FILTER_H
 #define TEST_PROGRAMS_FILTER_H
 

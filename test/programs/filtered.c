@@ -1,5 +1,6 @@
-/* Executes its arguments where a filter kills a process for what few services need, as systemd's
- * SystemCallFilter=@system-service does; or, built with a list of calls, ALLOWED, for all that is not in it. */
+/* Executes its arguments under a filter that kills a process for calls that few services need, as
+ * systemd's SystemCallFilter=@system-service does; or, built with a list of calls, ALLOWED, for all
+ * other calls. */
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

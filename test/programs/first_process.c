@@ -46,7 +46,7 @@ __attribute__((noinline)) static void goes_on(void)
 	}
 }
 
-/* There is something to be read. */
+/* There is input. */
 static bool is_told(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -67,7 +67,7 @@ static bool child_dies(void)
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
 }
 
-/* It computes until the signal is there. */
+/* It computes until the signal is pending. */
 static void take(bool by_descriptor)
 {
 	struct signalfd_siginfo info;

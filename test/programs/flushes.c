@@ -1,5 +1,5 @@
-/* Has a report made again and again, and says after each how many were taken: to be killed at any
- * moment. */
+/* Requests a report again and again, and prints after each how many reports there are. The test
+ * kills it at random times. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

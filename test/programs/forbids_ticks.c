@@ -1,6 +1,7 @@
-/* Forbids itself the timestamp counter, by prctl(2) or, with an argument, by syscall(2); then computes, waits and
- * allocates in the main thread and in one made after it. Prints how often the counter was read all the same: by the
- * program never, so that is by somebody in its threads. Usage: forbids_ticks [raw] */
+/* Forbids itself the timestamp counter, by prctl(2) or, with an argument, by syscall(2). Then it
+ * computes, waits and allocates in the main thread and in a new one. Prints how often the counter
+ * was read nevertheless: never by the program, so by other code in its threads. Usage:
+ * forbids_ticks [raw] */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
-/* What a fork takes, and a child with its end: _exit(2) at once, or another program (COMMAND, without
+/* Measures a fork, and a child with its end: _exit(2) at once, or another program (COMMAND, without
  * arguments). Usage: fork_cost FORKS THREADS [COMMAND]
  *
- * THREADS sleep beside the one that forks. Where there is an agent, it waits until that profiles. Prints
- * the first quartiles in microseconds: a busy machine disturbs them less than it does medians. */
+ * THREADS more threads sleep. If there is an agent, the program waits until it is profiled. Prints
+ * the first quartiles in microseconds: a busy machine changes them less than medians. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,17 +1,17 @@
-/* Forks as servers do. Each process below it waits until it is profiled, uses BURN_MS of CPU time in a
- * function by the name of what it is, and says "NAME PID". Usage: forked HOW
+/* Forks as servers do. Each process below it waits until it is profiled, uses BURN_MS of CPU time
+ * in a function with the name of its kind, and prints "NAME PID". Usage: forked HOW
  *
  *   early   two workers, at once
  *   late    two workers, when this process is profiled
- *   thread  likewise, forked in a thread that is not the main one
- *   daemon  a grandchild whose parent is gone
- *   memory  one that keeps what it allocates, and gives back half of what its parent did
+ *   thread  the same, forked in a thread that is not the main one
+ *   daemon  a grandchild whose parent has ended
+ *   memory  one that keeps its allocations, and frees half of its parent's
  *   brief   fifty children that end or execute a program at once, and nothing else
  *   generations
- *           children of children, each of which says how many mappings it has
- *   stopped a child of a process that has stopped its agent: it looks for half a second whether it has one
+ *           children of children, each of which prints its number of mappings
+ *   stopped a child of a process that has stopped its agent: it checks for half a second that it has none
  *
- * A worker has a child of its own; one ends by exit(3), one by SIGTERM, that child by _exit(2). */
+ * A worker has its own child. One ends by exit(3), one by SIGTERM, the child by _exit(2). */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void daemonize(void)
 		if (checked_fork())
 			_exit(0);
 		below_daemon();
-		exit(0); /* which closes the pipe, when all is reported */
+		exit(0); /* which closes the pipe after all reports */
 	}
 	close(gone[1]);
 	wait_for(pid, 0);

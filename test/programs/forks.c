@@ -1,5 +1,5 @@
-/* Forks N children, one after another, that leave by exit(3), while two threads are busy.
- * Prints "ok" when each was gone within ten seconds. Usage: forks N */
+/* Forks N children, one after another, that end by exit(3), while two threads are busy. Prints "ok"
+ * if each ended within ten seconds. Usage: forks N */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Forks twenty children as soon as it runs, slowly, as it has much memory to be copied. Each waits a little and
- * ends well; else what ended one is said, and the status is 1. */
+/* Forks twenty children as soon as it runs, slowly, because much memory must be copied. Each waits
+ * a little and ends with 0. If a child ends otherwise, the program prints how, and the status is 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

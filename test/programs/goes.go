@@ -1,5 +1,5 @@
-// A program of Go and C of known shape: a goroutine that computes, functions in assembler that keep no frame, C that
-// Go calls, Go that C calls back, and C that this calls again.
+// A program of Go and C of known shape: a goroutine that computes, assembler functions without frames, C that Go
+// calls, Go that C calls back, and C that this calls again.
 package main
 
 /*
@@ -77,7 +77,7 @@ func main() {
 	const unit, turns = 300000, 400
 	var group sync.WaitGroup
 
-	// Until it is profiled: Go takes all signals when it begins, so samples come after that.
+	// Until it is profiled: Go sets all signals at its start, so samples come after that.
 	time.Sleep(time.Second)
 	from, to := make([]byte, 4<<20), make([]byte, 4<<20)
 	for i := range from {
@@ -99,6 +99,6 @@ func main() {
 	}
 	group.Wait()
 	fmt.Println("done")
-	// Go ends by a system call of its own, which leaves nobody the time for a report.
+	// Go exits by its own system call, which leaves no time for a report.
 	C.exit(0)
 }

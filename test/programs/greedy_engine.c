@@ -1,4 +1,4 @@
-/* Stands in for async-profiler's library, and takes from the program all that that one takes: low
+/* Replaces async-profiler's library, and takes from the program what that library takes: low
  * descriptors of each kind, the limit of their number, standard output, signals. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static const char *take_descriptors(const char *file)
 		return "cannot open";
 	if (!maps || !fgets(line, sizeof(line), maps) || !strchr(line, '-'))
 		return "cannot read";
-	/* Refused in many containers, which is as good: then it takes no descriptor. */
+	/* Many containers refuse it, which is fine: then it takes no descriptor. */
 	event.config = PERF_COUNT_SW_CPU_CLOCK;
 	syscall(SYS_perf_event_open, &event, 0, -1, -1, 0L);
 	return NULL;

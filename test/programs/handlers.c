@@ -1,6 +1,7 @@
-/* Has profiling stopped and begun TIMES (its argument) times over, while threads compute, begin, end and fork, and one
- * blocks every signal past the C library, with the sampling signal, SIGNAL, pending. After each stop what it handles,
- * ignores and has pending, and its timers, are as MASKS say, which it prints itself if it has no arguments. */
+/* Stops and starts profiling TIMES (its argument) times, while threads compute, start, end and
+ * fork, and one blocks every signal without the C library, with the sampling signal, SIGNAL,
+ * pending. After each stop, its handlers, ignored and pending signals and timers must equal MASKS,
+ * which it prints itself without arguments. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,15 +18,16 @@
 
 #define BURN_NS 20000000
 
-static int taken_by; /* the signal of the samples of CPU time */
+static int taken_by; /* the signal of samples of CPU time */
 
 #define SAMPLES (UINT64_C(1) << (taken_by - 1))
 
 static atomic_bool over;
-static _Atomic int step; /* of who blocks signals: even while it does not */
+static _Atomic int step; /* of the thread that blocks signals: even while it does not */
 static _Atomic pid_t blocker;
 
-/* The mask NAME that /proc tells of this process, or of its thread TID. Allocates nothing, for forked children. */
+/* The mask NAME in /proc of this process, or of its thread TID. Allocates nothing, for forked
+ * children. */
 static uint64_t mask_of(const char *name, pid_t tid)
 {
 	char path[64] = "/proc/self/status", text[4096], *line;
@@ -102,7 +104,7 @@ static void wait_for(int wanted)
 		usleep(100);
 }
 
-/* Samples of it fall due while it blocks their signal; one is queued that is not of a timer. */
+/* Samples of it are due while it blocks their signal; one queued signal is not of a timer. */
 static void *blocks(void *unused)
 {
 	uint64_t all = ~UINT64_C(0), before;
@@ -120,7 +122,7 @@ static void *blocks(void *unused)
 	return unused;
 }
 
-/* Where the kernel tells (CONFIG_CHECKPOINT_RESTORE). */
+/* If the kernel reports it (CONFIG_CHECKPOINT_RESTORE). */
 static bool has_timers(void)
 {
 	char text[16];
@@ -148,7 +150,7 @@ int main(int argc, char **argv)
 	pthread_t threads[sizeof(runs) / sizeof(*runs)];
 	int times = argc > 4 ? atoi(argv[1]) : 0;
 
-	/* The C library has a handler of its own from the first one on. */
+	/* The C library installs its own handler at the first one. */
 	CHECK(!pthread_create(&threads[0], NULL, is_short, NULL) &&
 	      !pthread_join(threads[0], NULL));
 	if (!times)

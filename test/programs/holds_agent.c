@@ -1,5 +1,5 @@
-/* Has a report made, stops all threads but its main one, and ends by HOW: "exit", "signal", or "both" (a signal while it
- * exits). Status 77 where no process may do that to another. */
+/* Requests a report, stops all threads but its main one, and ends by HOW: "exit", "signal", or
+ * "both" (a signal during the exit). Status 77 if processes may not trace each other. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "test/programs/check.h"
 #include "test/programs/profiled.h"
 
-/* In a child, which stays until its parent has ended. Writes a byte when all are stopped. */
+/* In a child, which lives until its parent has ended. Writes a byte when all are stopped. */
 static void hold_threads(pid_t parent, int to_parent)
 {
 	char path[64], ok = 1;

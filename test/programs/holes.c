@@ -1,10 +1,12 @@
-/* Unmaps address ranges of many sizes, and looks again and again whether somebody else has mapped something there.
+/* Unmaps address ranges of many sizes, and checks again and again whether other code has mapped
+ * something there.
  *
- * usage: holes SECONDS REPORTS BYTES [late]   how long; how many reports are asked for; the size of the smallest range;
- * late: it unmaps them when the profiler has made a report
+ * usage: holes SECONDS REPORTS BYTES [late]   how long; how many reports it requests; the size of
+ * the smallest range;
+ * late: it unmaps them after the profiler has made a report
  *
- * Meanwhile it does what the agent takes memory for: it starts threads, forks, allocates and computes. It prints each
- * range that is taken, and ends with 1 where one was. */
+ * Meanwhile it does things for which the agent needs memory: it starts threads, forks, allocates
+ * and computes. It prints each range that is used, and then ends with 1. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +43,7 @@ static void *work(void *unused)
 	return unused;
 }
 
-/* All of them at once, so that they have places of their own; with a page between two, which stays. */
+/* All of them at once, so that they have different places, with a page between two, which stays. */
 static void make_holes(size_t least)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -106,7 +108,7 @@ int main(int count, char **arguments)
 	int (*flush)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "asprof_agent_flush");
 	pthread_t threads[THREADS];
 
-	/* What the C library has mapped for these stays with it. */
+	/* The C library keeps its mappings for these. */
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, work, NULL))
 			return 2;

@@ -1,5 +1,5 @@
-/* Stands in for async-profiler's library, which puts a hook into what the other libraries import: here
- * into the agent's dlopen(3), when it starts. What it calls itself must not come there. */
+/* Replaces async-profiler's library, which hooks the imports of other libraries: here the agent's
+ * dlopen(3), at its start. Its own calls must not reach the hook. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>

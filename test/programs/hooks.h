@@ -1,4 +1,4 @@
-/* Hooks that do nothing, for a test's preload that looks at others of them. */
+/* Hooks without effect, for a test's preload that tests other hooks. */
 #ifndef TEST_PROGRAMS_HOOKS_H
 #define TEST_PROGRAMS_HOOKS_H
 

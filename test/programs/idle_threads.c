@@ -1,5 +1,5 @@
-/* A hundred threads that sleep most of the time, and use 50 ms of CPU time each. Prints how many milliseconds those are
- * together. */
+/* A hundred threads that sleep most of the time, and use 50 ms of CPU time each. Prints their sum
+ * in milliseconds. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void *live(void *unused)
 		pause_ms(PAUSE_MS);
 	}
 	atomic_fetch_add(&all_ns, cpu_ns());
-	/* Here when the last report is made. */
+	/* Alive when the last report is made. */
 	pthread_barrier_wait(&end);
 	for (;;)
 		pause_ms(PAUSE_MS);

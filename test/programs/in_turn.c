@@ -1,10 +1,10 @@
-/* How long a command takes under each of several settings, taken in turn so that a busy moment of
- * the machine hits all alike. Usage: in_turn ROUNDS RUNS LABEL:VAR=value[,VAR=value]... --
- * COMMAND [ARGUMENT]... A round is RUNS runs under each setting, in an order that goes on with each
- * round. Prints for each label the median of its time in microseconds a run; the time and the CPU
- * time by those of the first label in the same round, as the median over the rounds and, in
- * brackets, the quartiles; its least time by that of the first label, which a busy machine disturbs
- * least where each run does the same; and the most memory that was resident. */
+/* Measures a command under several settings, in turn, so that a busy moment of the machine affects
+ * all of them. Usage: in_turn ROUNDS RUNS LABEL:VAR=value[,VAR=value]... -- COMMAND [ARGUMENT]... A
+ * round is RUNS runs under each setting, in an order that rotates with each round. Prints for each
+ * label: the median of its time in microseconds per run; its time and CPU time relative to the
+ * first label in the same round, as the median over the rounds and, in brackets, the quartiles; its
+ * minimum time relative to the first label's, which a busy machine changes least if each run does
+ * the same; and the maximum resident memory. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct turns {
 	long resident_kb;
 };
 
-static posix_spawn_file_actions_t quiet; /* nothing to read, and nobody to read it */
+static posix_spawn_file_actions_t quiet; /* /dev/null for input and output */
 
 static double to_us(struct timeval time)
 {

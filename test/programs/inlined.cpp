@@ -1,5 +1,5 @@
-/* Spends CPU time in functions that are inlined into one another. Their lines are found by the
- * comments beside them. */
+/* Spends CPU time in functions that are inlined into one another. The test finds their lines by the
+ * trailing comments. */
 #include <ctime>
 
 namespace work

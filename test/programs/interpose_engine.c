@@ -1,5 +1,5 @@
-/* Linked with the interposers into a preload of their own: async-profiler's library, which
- * ASPROF_TEST_LIB names, sampling every 2 milliseconds into TEST_RECORDING. */
+/* Linked with the interposers into a separate preload: async-profiler's library, which
+ * ASPROF_TEST_LIB names, samples every 2 milliseconds into TEST_RECORDING. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -68,7 +68,8 @@ __attribute__((constructor)) static void load(void)
 	signal_handlers_offer_signal(61);
 	exit_arm();
 	fatal_install();
-	/* async-profiler's threads inherit the mask, as in the agent: none takes a signal of the process. */
+	/* async-profiler's threads inherit the mask, as in the agent: none gets a signal of the
+	 * process. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	init();

@@ -1,5 +1,5 @@
-/* Linked with the interposers into a preload of their own: hooks that count, and a line on
- * stderr for what they counted when the process ends. */
+/* Linked with the interposers into a separate preload: hooks that count calls, and a line with the
+ * counts on stderr when the process ends. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static int started, ended, bad_stacks;
 
-/* Reads all of the stack, so that an address too high faults. */
+/* Reads the whole stack, so that an address above it faults. */
 static void thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	volatile uintptr_t here = 0;
@@ -42,7 +42,7 @@ static void process_exiting(enum exiting how)
 		started = -1;
 }
 
-/* With HOOKS_THREAD set there is a thread, as the agent has one, until a call needs it gone. */
+/* With HOOKS_THREAD set there is a thread, as the agent has one, until a call needs it to end. */
 static pthread_t thread;
 static int quit[2];
 
@@ -65,7 +65,7 @@ static bool before_namespace_change(void)
 	return true;
 }
 
-/* A hook need not leave it alone. */
+/* A hook may change it. */
 static void spoil_errno(void)
 {
 	errno = ENOANO;

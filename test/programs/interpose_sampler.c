@@ -1,7 +1,8 @@
-/* Linked with the interposers into a preload of their own: a sampling signal every SAMPLER_US
+/* Linked with the interposers into a separate preload: a sampling signal every SAMPLER_US
  * microseconds (2000; 0: none) on the main thread, and the number of samples on stderr at the end.
- * With SAMPLER_SETS_BACK it sets a call of poll(2) back to be made again. With SAMPLER_FOLLOWED another
- * sampling signal pends at the end of each sample, and SIGALRM at the end of that one, where the program handles it. */
+ * With SAMPLER_SETS_BACK it sets the pc back to restart a call of poll(2). With SAMPLER_FOLLOWED
+ * another sampling signal is pending at the end of each sample, and SIGALRM at the end of that one,
+ * if the program handles it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #define SIGNAL   37
 #define FOLLOWER 38
 
-/* BLOCKED: of the samples, those taken while the program had SIGUSR1 blocked. */
+/* BLOCKED: number of samples while the program blocked SIGUSR1. */
 static int samples, blocked, claimed;
 static timer_t timer;
 static bool sets_back, followed;
@@ -52,7 +53,7 @@ static void on_follower(int signo, siginfo_t *info, void *context)
 	(void)signo;
 	(void)info;
 	(void)context;
-	/* Before the program has a handler it would end by it. */
+	/* Without a handler of the program, the signal would end it. */
 	if (followed && !sigaction(SIGALRM, NULL, &programs) && programs.sa_handler != SIG_DFL)
 		send_self(SIGALRM);
 }

@@ -1,6 +1,6 @@
-/* For MS milliseconds each: waits for another process's writes by select, which nothing may interrupt;
- * waits for a signal of its own, which must end each wait; cancels threads that wait; and runs code
- * in memory that is for execution alone, where the processor knows such. Prints "ok". */
+/* For MS milliseconds each: waits for another process's writes by select, which nothing may
+ * interrupt; waits for a signal of its own, which must end each wait; cancels threads that wait;
+ * and runs code in execute-only memory, if the processor has it. Prints "ok". */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ static void on_alarm(int signo)
 	alarms++;
 }
 
-/* It is let in by the call alone, so that it cannot come before that. */
+/* Only the call unblocks it, so it cannot come earlier. */
 static void own_signals(int ms)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
@@ -108,7 +108,7 @@ static void *wait_for_ever(void *unused)
 	return unused;
 }
 
-/* A wait that samples have interrupted is a point of cancellation as before. */
+/* A wait that samples have interrupted is still a cancellation point. */
 static void cancellations(int ms)
 {
 	uint64_t end = now_ms() + (unsigned int)ms;

@@ -1,4 +1,4 @@
-# Goes on until it is ended: computes, allocates, keeps some of it, and sleeps in between.
+# Runs until it is killed: computes, allocates, keeps some memory, and sleeps in between.
 import time
 kept = []
 

@@ -1,5 +1,5 @@
-/* Executes COMMAND where the kernel knows nothing of CALLS, a list with commas: names, 3.10 or 4.14 for all
- * that is younger than that kernel, or +NAME where it is known, and not permitted.
+/* Executes COMMAND under a kernel without CALLS, a comma-separated list: names; 3.10 or 4.14 for
+ * all calls that are newer than that kernel; or +NAME for a call that exists but is not permitted.
  * usage: lacking CALLS COMMAND... */
 #include <fcntl.h>
 #include <linux/prctl.h>
@@ -16,7 +16,7 @@
 #define UNKNOWN (SECCOMP_RET_ERRNO | ENOSYS)
 #define INVALID (SECCOMP_RET_ERRNO | EINVAL)
 
-/* The first call that it has not. */
+/* The first call that does not exist. */
 #ifdef __x86_64__
 #define AFTER_3_10 314 /* sched_setattr */
 #define AFTER_4_14 333 /* io_pgetevents */
@@ -25,7 +25,7 @@
 #define AFTER_4_14 292
 #endif
 
-/* As these are younger than the headers of some systems. */
+/* Some systems' headers are older than these. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -103,7 +103,7 @@ static void answer_with(unsigned number, unsigned index, unsigned value)
 	add((struct sock_filter)LOAD_NUMBER);
 }
 
-/* As Linux before 3.11, which takes it for a directory that is to be written to. */
+/* As Linux before 3.11, which takes it for a directory that is opened for writing. */
 static void refuse_files_without_a_name(void)
 {
 	unsigned flags = (unsigned)offsetof(struct seccomp_data, args) + 8 * 2;
@@ -122,7 +122,7 @@ static void answer_from(unsigned number)
 	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UNKNOWN));
 }
 
-/* What older kernels have of these calls, but not for this. */
+/* Older kernels have these calls, but not with these arguments. */
 static void without(const char *name)
 {
 	unsigned action = UNKNOWN;

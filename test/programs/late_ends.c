@@ -1,7 +1,8 @@
-/* Threads whose data is taken down as they end: each destructor works, allocates, waits, and sets its data again, so
- * that it is called as often as the C library does it at most; its key is the first of the program (early) or a late one
- * (late), or came after the program's first thread (behind). With the builtin engine waits until the timers of those that
- * have ended are gone. Prints "ok". */
+/* Threads whose data is destroyed as they end. Each destructor works, allocates, waits, and sets
+ * its data again, so the C library calls it as often as possible. Its key is the first of the
+ * program (early) or a late one (late), or was created after the program's first thread (behind).
+ * With the builtin engine the program waits until the timers of ended threads are gone. Prints
+ * "ok". */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,11 +17,11 @@
 #define ROUNDS  PTHREAD_DESTRUCTOR_ITERATIONS
 #define WORK_US 4000
 
-#define TIMERS_LEFT 4 /* of one thread, and some */
+#define TIMERS_LEFT 4 /* of one thread, with some extra */
 
 static pthread_key_t key;
 static atomic_int calls;
-static __thread volatile char own[4096]; /* of the thread until it is gone */
+static __thread volatile char own[4096]; /* of the thread until its end */
 
 static void work(void)
 {
@@ -40,7 +41,7 @@ __attribute__((noinline)) static void round_1(void)
 {
 	own[1]++;
 	work();
-	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
 __attribute__((noinline)) static void round_2(void)
@@ -97,7 +98,7 @@ static void *nothing(void *unused)
 	return unused;
 }
 
-/* Of the process; 0 where the kernel does not tell. */
+/* Of the process; 0 if the kernel does not report it. */
 static int timers(void)
 {
 	FILE *file = fopen("/proc/self/timers", "re");

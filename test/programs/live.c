@@ -1,5 +1,5 @@
-/* Holds MEGABYTES (its argument) in blocks of 1 KiB, in hold(), and turns the processor in spin() for a tenth
- * of the time, until it is ended; says "ready" before. A thread waits meanwhile, in wait_here(). */
+/* Holds MEGABYTES (its argument) in blocks of 1 KiB, in hold(), and computes in spin() for a tenth
+ * of the time, until it is killed; prints "ready" before. A thread waits meanwhile, in wait_here(). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 	size_t count = argc > 1 ? (size_t)atoi(argv[1]) * (1 << 20) / BLOCK : 0;
 	pthread_t thread;
 
-	/* Behind the start of the sampling. */
+	/* After the start of the sampling. */
 	usleep(300000);
 	blocks = calloc(count + 1, sizeof(*blocks));
 	hold(count);

@@ -1,6 +1,6 @@
-/* A library whose constructor is the first to allocate, in newlocale(3), which holds the lock of
- * the C library's locales meanwhile: who asks for the text of an error then, as dlsym(3) does for a
- * name that there is none, leaves that lock broken, and the next setlocale(3) waits for ever. */
+/* A library whose constructor makes the first allocation, in newlocale(3), which holds the lock of
+ * the C library's locales meanwhile. A request for an error's text then breaks that lock, and the
+ * next setlocale(3) waits for ever. dlsym(3) makes such a request for an unknown name. */
 #include <locale.h>
 
 static locale_t ours;

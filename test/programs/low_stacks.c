@@ -1,6 +1,6 @@
-/* A program that has no stack for signals, and no signals, and next to nothing left of the stacks that
- * it works on: its coroutines' ("coroutines"), or its threads' ("threads"). Or it looks at what it has
- * for signals ("look"), and has many threads, one after the other ("many"). Prints "ok". */
+/* A program without a signal stack and without signals, and with almost no space left on its
+ * stacks: of its coroutines ("coroutines"), or of its threads ("threads"). Or it checks its signal
+ * stack ("look"), and has many threads, one after the other ("many"). Prints "ok". */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 
 #define COROUTINES  100
 #define THREADS     10
-#define STACK_BYTES 16384 /* the least that a thread may have */
-#define LEFT_BYTES  1024  /* far from what the kernel writes for a signal */
+#define STACK_BYTES 16384 /* the minimum for a thread */
+#define LEFT_BYTES  1024  /* much less than the kernel writes for a signal */
 #define WORK_MS     300
 #define GIVE_UP_MS  20000
 #define MANY        2000
@@ -32,7 +32,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* True when the work may end: after a while with an agent that takes samples, if one is there. */
+/* True when the work may end: after a while with an agent that takes samples, if there is one. */
 static bool is_over(void)
 {
 	static long since, give_up;
@@ -57,7 +57,7 @@ static void turn(int number)
 	}
 }
 
-/* Two pages, of which the first cannot be written. */
+/* Two pages, of which the first cannot be written to. */
 static char *guarded(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -144,7 +144,7 @@ static void *look(void *unused)
 	CHECK(now.ss_sp == memory);
 	CHECK(!sigaltstack(NULL, &now));
 	CHECK(now.ss_flags == SS_DISABLE);
-	/* One that asks for such a stack where there is none. */
+	/* A handler that needs a signal stack, without one. */
 	CHECK(!raise(SIGUSR1));
 	CHECK(handler_at < memory || handler_at >= memory + sizeof(memory));
 	return unused;
@@ -178,7 +178,7 @@ static void *nothing(void *unused)
 	return unused;
 }
 
-/* What was mapped for one serves the next. */
+/* One mapping serves all of them in turn. */
 static void have_many_threads(void)
 {
 	pthread_t thread;
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 	};
 
 	CHECK(argc == 2);
-	/* The loader takes more than they have left where it looks for a function. */
+	/* The loader needs more than their stacks to resolve a function. */
 	CHECK(!getcontext(&caller) && !swapcontext(&caller, &caller));
 	for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++)
 		if (!strcmp(argv[1], hows[i].name))

@@ -1,5 +1,5 @@
-# Makes functions all the time, calls each once, and forgets them: more than there is room for at a time. Each asks for
-# memory; what one of each lot asks for is kept.
+# Makes functions all the time, calls each once, and drops them: more than the table has room for. Each allocates
+# memory; the memory of one in each batch is kept.
 import ctypes
 import os
 import time
@@ -8,7 +8,7 @@ LOTS, LOT = 12, 5000
 agent = ctypes.CDLL(None)
 kept = []
 
-# Until it is profiled, and this interpreter was seen.
+# Until it is profiled, and the agent has found this interpreter.
 while agent.asprof_agent_running() != 1:
     time.sleep(0.01)
 agent.asprof_agent_flush()

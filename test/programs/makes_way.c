@@ -1,9 +1,9 @@
-/* Works in before(), does what the agent's threads have to be gone for, and works in behind().
+/* Works in before(), makes a call for which the agent's threads must end, and works in behind().
  * Usage: makes_way user|mounts|root|capabilities
- *   user          enters a user namespace, mounts  one of mounts
+ *   user          enters a user namespace, mounts  a mount namespace
  *   root          becomes another user and keeps a capability
  *   capabilities  gives up all but one
- * Status 77 where that is not allowed; 3 where a thread has more than the program. */
+ * Status 77 if that is not allowed; 3 if a thread has more rights than the program. */
 #include <dirent.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ static void work(clock_t ms)
 __attribute__((noinline)) static void before(void)
 {
 	work(BEFORE_MS);
-	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
 __attribute__((noinline)) static void behind(void)

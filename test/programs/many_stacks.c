@@ -1,9 +1,10 @@
-/* Has many different stacks of equal depth: each is a path through four functions, chosen at random.
+/* Has many different stacks of equal depth: each is a random path through four functions.
  *
  * Usage: many_stacks MS DEPTH [STACKS]
  *
- * Uses MS milliseconds of CPU time, a quarter of one on each path; or, with STACKS, allocates once on each of so
- * many paths, keeps it, and spreads that over MS milliseconds. Prints how many paths it took. */
+ * Uses MS milliseconds of CPU time, a quarter of one on each path. With STACKS, it allocates once
+ * on each of so many paths, keeps the block, and spreads that over MS milliseconds. Prints the
+ * number of paths. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

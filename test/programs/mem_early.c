@@ -1,5 +1,6 @@
-/* Allocates 50 MiB in each of several ways before the start delay is over, and as much in a forked child; then waits
- * until it is profiled, frees what it does not keep, and ends. */
+/* Allocates 50 MiB in each of several ways before the end of the start delay, and as much in a
+ * forked child. Then it waits until it is profiled, frees the blocks that it does not keep, and
+ * ends. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

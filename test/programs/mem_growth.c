@@ -1,6 +1,6 @@
-/* Keeps memory of known functions: 16 MiB at first, of which it has a report written into the directory
- * that is its argument, then 60 MiB more; ends when there is another file. The status tells whether both
- * came. */
+/* Keeps memory of known functions: 16 MiB at first, after which it requests a report into the
+ * directory that is its argument, then 60 MiB more. It ends when there is another file. The status
+ * is 0 if both came. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* Not a tail call, so that the caller is in the stack; and no two alike, which the compiler would
- * make one. */
+/* Not a tail call, so that the caller is in the stack. The functions differ, because the compiler
+ * would merge equal ones. */
 #define KEEPER(name, mark)                                   \
 	static NOINLINE void name(size_t mib)                \
 	{                                                    \
@@ -54,7 +54,7 @@ static int wait_for(const char *path, int count)
 
 int main(int argc, char **argv)
 {
-	/* Not known to the compiler, or it makes a function for each number. */
+	/* Unknown to the compiler, which would otherwise make a function for each number. */
 	static volatile size_t mib[] = { 16, 2, 4, 6, 8, 10, 30 };
 
 	while (asprof_agent_running && !asprof_agent_running())

@@ -1,4 +1,4 @@
-/* Asks for more and more memory and says what it got: "none" is ENOMEM. */
+/* Allocates larger and larger blocks and prints the results: "none" is ENOMEM. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	ASK("reallocarray big", reallocarray(NULL, 2, big / 2), 1);
 	moved = realloc(p, big);
 	failed |= !moved != limited;
-	free(moved ? moved : p); /* refused, it is untouched */
+	free(moved ? moved : p); /* when refused, it is unchanged */
 	errno = posix_memalign(&p, 64, big);
 	if (errno)
 		p = NULL;

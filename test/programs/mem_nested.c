@@ -1,4 +1,4 @@
-/* Allocates 50 MiB by each of several functions, some of which musl builds on others of them. */
+/* Allocates 50 MiB by each of several functions, some of which call others in musl. */
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #define ALL      (50u << 20)
 #define BLOCK    4096u
 
-/* No tail call of malloc, and no two functions alike, which the compiler would make one. */
+/* No tail call of malloc. The functions differ, because the compiler would merge equal ones. */
 static void use_and_free(void *p, int mark)
 {
 	if (!p)

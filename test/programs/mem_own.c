@@ -1,5 +1,5 @@
-/* A program with a malloc of its own, which takes all its memory from one array; what the C
- * library allocates for it comes from there as well. free aborts on anything else. */
+/* A program with its own malloc, which takes all memory from one array, also for the C library's
+ * allocations. free aborts on any other address. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void *calloc(size_t count, size_t size)
 {
 	void *p = malloc(count * size);
 
-	return p; /* the array is zero, and nothing is given out again */
+	return p; /* the array is zero, and no block is reused */
 }
 
 void *realloc(void *p, size_t size)

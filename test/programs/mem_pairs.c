@@ -1,6 +1,6 @@
 /* Pairs of malloc and free of 16 to 1,040 bytes, some hundred alive at a time: prints the CPU
- * nanoseconds of a pair. Arguments: threads, millions of pairs in all, and the milliseconds that
- * a profiler is given to start. */
+ * nanoseconds of a pair. Arguments: threads, millions of pairs in total, and the milliseconds for
+ * the profiler's start. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CPU time of the thread: more threads than processors wait for each other. */
+/* CPU time of the thread, because more threads than processors wait for each other. */
 static void *run(void *spent)
 {
 	uint32_t random = 12345;

@@ -1,4 +1,4 @@
-/* Turns of an event loop that allocate and, with an argument, compute too; then ends. */
+/* Iterations of an event loop that allocate and, with an argument, also compute; then it ends. */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

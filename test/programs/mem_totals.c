@@ -1,6 +1,6 @@
-/* Allocates known totals from known functions, has other threads free them, and keeps a known
- * part, from when it is profiled on. Prints for each function what it allocated, and what of it is retained
- * at the end. Argument: how often all is done. */
+/* Allocates known totals from known functions once it is profiled, frees them in other threads, and
+ * keeps a known part. Prints for each function its allocated and its retained bytes at the end.
+ * Argument: number of rounds. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #define KEPT_SIZE 100000
 #define NOINLINE  __attribute__((noinline))
 
-/* Not a tail call, so that the caller is in the stack; and no two alike, which the compiler would
- * make one. */
+/* Not a tail call, so that the caller is in the stack. The functions differ, because the compiler
+ * would merge equal ones. */
 #define ALLOCATE(size, mark)        \
 	void *p = malloc(size);     \
                                     \
@@ -76,7 +76,7 @@ static void *allocates(void *arg)
 	return NULL;
 }
 
-/* Frees what the other allocated. */
+/* Frees the blocks that the other thread allocated. */
 static void *frees(void *arg)
 {
 	struct work *w = arg;
@@ -104,7 +104,7 @@ static void run(struct work *w)
 int main(int argc, char **argv)
 {
 	static void *kept[KEPT];
-	/* By a pointer, or the compiler makes a function for this one size. */
+	/* By a pointer, because the compiler would make a function for this one size. */
 	void *(*volatile keep)(size_t size) = keep_large;
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 	uint64_t kept_bytes = 0;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	for (int round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
 			run(&works[i]);
-		/* The last round's stays. */
+		/* The blocks of the last round stay. */
 		for (size_t i = 0; i < KEPT; i++) {
 			free(kept[i]);
 			kept[i] = keep(KEPT_SIZE);

@@ -1,5 +1,5 @@
-/* Runs for a moment, and sleeps for one, until it has used 400 ms of CPU time since it was profiled; says how many
- * milliseconds that were. */
+/* Runs and sleeps for short moments in turn, until it has used 400 ms of CPU time since it was
+ * profiled; prints the milliseconds. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

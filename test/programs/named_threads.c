@@ -1,5 +1,5 @@
-/* Runs ten threads, one after the other, each with a name of its own and 100 ms of CPU time, when it is profiled. The
- * agent reports when they have ended. */
+/* When it is profiled, it runs ten threads, one after the other, each with its own name and 100 ms
+ * of CPU time. The agent reports when they have ended. */
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,22 +1,24 @@
 'use strict';
-/* Of frames of JavaScript, one a line on standard input (name, file, line, by tabs), print those that no source has.
+/* Reads frames of JavaScript, one a line on standard input (name, file, line, separated by tabs),
+ * and prints those that no source has.
  *
  * usage: node --expose-internals names_exist.js FILE... <FRAMES
  *
- * Where a frame has no file, its function has to be one of V8's own. The sources are the FILEs, and all that node brings along; functions are looked for by a parser, not by V8. A function that
- * has no name of its own is called by V8 after what it is given to, as far as that can be told: each part of
- * such a name has to be a word of the file. A line has to lie in a function of that name. LEAVE_OUT, in the environment, is
- * the name of a function that is said not to exist. */
+ * If a frame has no file, its function must be one of V8's own. The sources are the FILEs, and
+ * node's built-in modules; a parser finds the functions, not V8. V8 names a function without a name
+ * after the variable or property that it is assigned to, as far as V8 can tell. Each part of such a
+ * name must be a word of the file. A line must be in a function of that name. The variable
+ * LEAVE_OUT is the name of a function that is reported as missing. */
 const fs = require('fs');
 const path = require('path');
 const acorn = require('internal/deps/acorn/acorn/dist/acorn');
 const walk = require('internal/deps/acorn/acorn-walk/dist/walk');
 
-/* By what node calls each file, and by the end of that, which is what frames show. */
+/* By node's name of each file, and by the end of that name, which frames show. */
 const sources = new Map();
 for (const [name, text] of Object.entries(process.binding('natives')))
 	add(`node:${name}`, text);
-add('v8/gc', ''); // what --expose-gc brings
+add('v8/gc', ''); // from --expose-gc
 for (const file of process.argv.slice(2))
 	add(file, fs.readFileSync(file, 'utf8'));
 
@@ -77,7 +79,7 @@ function functions_of(source) {
 			put(node, [node.id?.name, ...names.get(node) ?? []].filter((name) => name !== undefined));
 		if (/^Class(Declaration|Expression)$/.test(node.type)) {
 			const called = [node.id?.name, ...names.get(node) ?? []].filter((name) => name !== undefined);
-			put(node, called); // its constructor, where it is not written
+			put(node, called); // its constructor, if it is not written
 			put(node, ['<instance_members_initializer>', '<static_initializer>']);
 			for (const member of node.body.body)
 				if (member.kind === 'constructor')
@@ -100,7 +102,7 @@ function exists(name, file, line) {
 	}));
 }
 
-/* Functions that V8 brings along, which no source has: all that can be reached. */
+/* V8's built-in functions, which no source has: all that can be reached. */
 const own = new Set(['(anonymous)']);
 const seen = new Set();
 const reached = [globalThis, [][Symbol.iterator](), ''[Symbol.iterator](), new Map().entries(), new Set().values(), 'x'.matchAll(/x/g),
@@ -119,7 +121,7 @@ while (reached.length) {
 		}
 		reached.push(Object.getPrototypeOf(at));
 	} catch {
-		// not for looking into
+		// cannot be inspected
 	}
 }
 

@@ -1,14 +1,14 @@
-"""Reads reports as they come and removes them, until there are as many samples of functions of a language as are wanted;
-then each name that was met is looked for among those that exist.
+"""Reads reports as they are written and removes them, until there are enough samples of functions of a language. Then it
+checks that each name in the samples exists.
 
 usage: names_met.py AGENT REPORTS NAMES SAMPLES STOP [WHO_ELSE...]
 
-REPORTS is the folder of the reports, or of what walks_often.c has met, STOP a file that is made when there are enough, or
-after SECONDS_AT_MOST: then whoever makes them ends, and removes it. NAMES has files of the functions that there are: a
-line for each, with its name, its file and its lines (1,2,5-9; none: without a file). What these do not have is handed to
-the command WHO_ELSE, a line for each frame (name, file, line), which prints those that do not exist. Functions that were
-made are known by a rule: made_L_I stands in the lines 2 * I + 1 and 2 * I + 2 of lotL, whatever stands before and behind
-these; and a function called twin, of which each lot has one, calls those of its own lot alone."""
+REPORTS is the folder of the reports, or of the results of walks_often.c. STOP is a file that is made when there are
+enough samples, or after SECONDS_AT_MOST: then the profiled program ends, and removes it. NAMES has files of the existing
+functions: a line for each, with its name, its file and its lines (1,2,5-9; none: without a file). The command WHO_ELSE
+gets the other frames, one a line (name, file, line), and prints those that do not exist. Created functions follow a
+rule: made_L_I is in the lines 2 * I + 1 and 2 * I + 2 of lotL, with any text before and after these. Each batch has a
+function called twin, which calls only functions of its own batch."""
 import collections
 import os
 import re
@@ -22,13 +22,13 @@ FRAME = re.compile(r"(.*) \(([^()]*(?:\([^()]*\)[^()]*)*):(\d+)\)$")
 MADE = re.compile(r"made_(\d+)_(\d+)$")
 TWIN = re.compile(r"(?:^|\W)twin$")
 LOT = re.compile(r"lot(\d+)(?:\.|$)")
-# (Perl has a sub that compiles code where the compiler is; for Ruby the code of a string is its method's.)
+# (Perl has a sub that compiles code instead of the compiler; in Ruby the code of a string belongs to its method.)
 LOT_ITSELF = {"<module>", "(anonymous)", "(eval)", "{main}", "<main>", "<compiled>", "main::makes_lot", "makes_lot"}
 STUB = "[V8]"  # V8's own code, which has no name
 LACKING = "[frame table full]", "[forgotten]", "[unknown]"
 
 at_most = float(os.environ.get("SECONDS_AT_MOST", "inf"))
-leave_out = os.environ.get("LEAVE_OUT")  # a function that is said not to exist
+leave_out = os.environ.get("LEAVE_OUT")  # a function that is reported as missing
 
 met = collections.Counter()  # frames, by name, file and line
 made, twins, wrong = set(), set(), collections.Counter()
@@ -49,7 +49,7 @@ def meet(frame, count):
     if TWIN.search(name):
         return  # see meet_twins()
     if line and not file and name in LOT_ITSELF:
-        return  # what was made by `eval` in JavaScript
+        return  # code of `eval` in JavaScript
     if not function and not lot:
         met[name, file, line] += count
     elif function and (not file or lot and lot[1] == function[1]) and (not line or line - 2 * int(function[2]) in (1, 2)):
@@ -59,7 +59,7 @@ def meet(frame, count):
 
 
 def meet_twins(stack, count):
-    """A twin, and what it has called, are of one lot."""
+    """A twin and the functions that it called are of one batch."""
     for twin, called in zip(stack, stack[1:]):
         a, b = FRAME.match(twin), FRAME.match(called)
         if a and b and TWIN.search(a[1]):
@@ -76,7 +76,7 @@ def read(paths):
         for line in said.stdout.decode(errors="replace").splitlines():
             stack, count = line.rsplit(" ", 1)
             stack = stack.split(";")
-            # (Where a stack has no functions of the language, all others are shown.)
+            # (If a stack has no functions of the language, all others are shown.)
             if not any(map(FRAME.match, stack)):
                 continue
             for frame in set(stack):
@@ -92,7 +92,7 @@ def read(paths):
 
 
 def read_walks(path):
-    """What was added to it since."""
+    """New text since the last call."""
     with open(path, "rb") as file:
         file.seek(read_to[path])
         text = file.read()
@@ -152,7 +152,7 @@ there = known()
 alone, files = {name for name, _ in there}, {file for _, file in there}
 left = {}
 for (name, file, line), count in met.items():
-    # (Where no line is known, no file is shown; and of what Ruby does within itself as it begins nothing is left.)
+    # (If no line is known, no file is shown. Ruby's internal functions of its start cannot be checked.)
     begins = file.startswith("<internal:") and file not in files
     if line not in there.get((name, file), ()) and (name not in alone or line and not begins):
         left["%s\t%s\t%d" % (name, file, line)] = count

@@ -1,5 +1,5 @@
-/* Makes a user namespace and mounts' namespace, as a sandbox does, and joins one. Exit status 0;
- * 1 where the process is not single-threaded, 77 where the machine does not allow it. */
+/* Makes a user namespace and a mount namespace, as a sandbox does, and joins one. Status 0; 1 if
+ * the process is not single-threaded, 77 if the machine does not allow it. */
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Does what engines take part in, for SECONDS, and makes no descriptor: threads that begin, work and
- * end, memory, a library that is loaded, an environment and signal handlers that change.
+/* Does things that engines take part in, for SECONDS, and makes no descriptor: threads that start,
+ * work and end, memory, a loaded library, and changes of the environment and of signal handlers.
  *
  * usage: no_descriptors SECONDS */
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
-/* Gives up all files as Chromium's sandbox does: its root directory is one in /proc, of a process that has ended. A child
- * made after that computes for a while. Usage: no_files. Status 77 where no user namespace can be made. */
+/* Gives up all files as Chromium's sandbox does: its root directory is one in /proc, of an ended
+ * process. A later child computes for a while. Usage: no_files. Status 77 if no user namespace can
+ * be made. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>

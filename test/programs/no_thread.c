@@ -1,6 +1,6 @@
-/* Has a child that shares its memory, and whose thread-local data is nobody's, end with status 7 by the C library, as
- * Chromium's zygote has one leave its root. (More of that library would not work there, once there are threads.) Prints
- * "ok" where it did. */
+/* A child shares the program's memory, has no valid thread-local data, and ends with status 7 by
+ * the C library. Chromium's zygote does that when it leaves its root. (Other functions of that
+ * library would not work there with threads.) Prints "ok" if it worked. */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

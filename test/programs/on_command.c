@@ -1,7 +1,7 @@
-/* Does what the lines of its input say, and says when each is done:
+/* Executes the lines of its input, and prints when each is done:
  *
- *	flush       work for some samples, and have them reported
- *	drop UID    become that user, by the C library
+ *         flush       work for some samples, and request a report
+ *         drop UID    become that user, by the C library
  *
  * Ends at the end of its input. */
 #include <grp.h>

@@ -1,5 +1,5 @@
-/* Preloaded beside the agent: whoever asks the C library for the time is told another one, and what
- * waits, or asks for a signal, by the clock has no luck. */
+/* Another preload: it returns a wrong time to callers of the C library's clocks, and its waits and
+ * timers by the clock fail. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Comes through what a preload stands in front of: waits, a handler, allocations, threads, a child. */
+/* Uses the functions that a preload interposes: waits, a handler, allocations, threads, a child. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -63,7 +63,7 @@ int main(void)
 	int status;
 	pid_t pid;
 
-	wait_for_agent(3000); /* what comes next is to be seen */
+	wait_for_agent(3000); /* the next call must be in the profile */
 	CHECK(!pthread_create(&thread, NULL, work, NULL));
 	CHECK(signal(SIGUSR1, handle) != SIG_ERR);
 	nap();

@@ -1,5 +1,5 @@
-/* Defines functions of the libraries that the preload is made of, for everybody to see: whoever
- * calls one of them ends the program. Waits for the seconds that it is told. */
+/* Defines functions of the preload's own libraries, with default visibility: a call of one of them
+ * ends the program. Waits for the given seconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,11 +1,12 @@
-/* Counts on its descriptors' numbers, and on its environment, being its own.
+/* Relies on its descriptors' numbers, and on its environment, as its own.
  *
  * usage: own_numbers WHAT MILLISECONDS
- *   replace      puts files of its own at numbers, reads them and closes them, as shells do
- *   lowest       opens and closes: it must be the same number each time
- *   closeall     closes all that it did not open, as daemons do, halfway; then opens and reads
- *   environment  builds its environment anew again and again, and takes the old one away
- * Ends with 0; else 1 after a line that says what was wrong. */
+ *   replace      opens files at chosen numbers, reads them and closes them, as shells do
+ *   lowest       opens and closes: the number must be the same each time
+ *   closeall     closes all descriptors that it did not open, as daemons do, halfway; then opens
+ * and reads
+ *   environment  builds its environment again and again, and frees the old one
+ * Ends with 0; or with 1 after a line with the error. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* A file of lines, which nothing else has a number for. */
+/* A file of lines, whose number no other code uses. */
 static int own_file(void)
 {
 	char path[] = "/tmp/own-numbers-XXXXXX";

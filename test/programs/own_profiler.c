@@ -1,7 +1,7 @@
-/* Profiles itself by async-profiler, whose library it loads by itself: at once, or behind the agent (late). It burns
- * BURN_MS of CPU time before, during and after.
+/* Profiles itself by async-profiler, whose library it loads itself: at once, or after the agent
+ * (late). It uses BURN_MS of CPU time before, during and after.
  * Usage: own_profiler LIBRARY early|late RECORDING
- * Prints what came of its start and its stop. */
+ * Prints the results of its start and its stop. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ __attribute__((noinline)) static void in_main(void)
 
 	while (clock() < end)
 		;
-	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
 static void wait_for_agent(void)

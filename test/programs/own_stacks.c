@@ -1,6 +1,6 @@
-/* A program that knows its stacks: its coroutines have the few bytes that they need, and so has the
- * stack for signals, which never come; or that is large, and there is a handler on it for the case
- * that the main one is used up. */
+/* A program that sizes its stacks: its coroutines have the few bytes that they need, and so has its
+ * signal stack, which gets no signal. Or the signal stack is large, with a handler for an overflow
+ * of the main one. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static void work(void)
 		;
 }
 
-/* Two pages; what is below the second cannot be written. */
+/* Two pages; the memory below the second cannot be written to. */
 static char *guarded(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -59,7 +59,7 @@ static void have_a_stack_apart(void)
 	CHECK(!sigaltstack(&apart, NULL));
 }
 
-/* A thread that has a small stack for signals, and sees that it has. */
+/* A thread with a small signal stack, which it sees unchanged. */
 static void *work_next_to_a_small_one(void *unused)
 {
 	stack_t small = { .ss_sp = guarded(), .ss_size = LEAST_APART_BYTES }, now;
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 2);
 	have_a_stack_apart();
 	CHECK(!sigaction(SIGSEGV, &action, NULL));
-	now_s(); /* the loader takes more than a coroutine has where it looks for a function */
+	now_s(); /* the loader needs more than a coroutine's stack to resolve a function */
 	if (!strcmp(argv[1], "coroutine")) {
 		work_in_a_coroutine();
 		return 0;

@@ -1,11 +1,11 @@
-/* A program that profiles itself: handlers for SIGPROF and SIGVTALRM, by setitimer(2) each STEP_MS of CPU time, set
- * before the agent's engine starts, behind it (late), or not at all (none). Burns BURN_MS. Or (clone) one that burns
- * in a thread that it makes by clone(2), of which no interposer tells, for CLONE_MS of wall time and, however little of a
- * processor it had by then, CLONE_CPU_MS more of its own. Or (blocked) one that burns in a thread that was born with
- * both signals blocked: status 8 where they are not blocked there.
+/* A program that profiles itself: handlers for SIGPROF and SIGVTALRM, by setitimer(2) each STEP_MS
+ * of CPU time, set before the agent's engine starts (early), after it (late), or not at all (none).
+ * It uses BURN_MS. "clone" uses CPU time in a thread by clone(2), which no interposer sees, for
+ * CLONE_MS of wall time and at least CLONE_CPU_MS of CPU time. "blocked" uses it in a thread that
+ * inherited both signals blocked: status 8 if they are not blocked there.
  * Usage: own_timers early|late|none|clone|blocked
  *
- * Prints how many signals came of what would have come, in percent: SIGPROF, SIGVTALRM. */
+ * Prints the percentage of expected signals: SIGPROF, SIGVTALRM. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ static void set_timers(void)
 		fail("timers");
 }
 
-/* By system calls alone: it may be a thread that the C library does not know. */
+/* By system calls alone: the C library may not know the thread. */
 static void burn(clockid_t clock, long ms)
 {
 	struct timespec start, now;
@@ -74,7 +74,7 @@ __attribute__((noinline)) static int in_clone(void *unused)
 __attribute__((noinline)) static void in_main(void)
 {
 	burn(CLOCK_THREAD_CPUTIME_ID, BURN_MS);
-	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
 static void wait_for_clone(void)

@@ -1,5 +1,5 @@
-/* Has many threads, and then needs timers and queued signals of its own, as many as it may have without
- * an agent in a third of what its user is allowed. Prints "ok". */
+/* Has many threads, and then needs its own timers and queued signals, as many as it can have
+ * without an agent in a third of its user's limit. Prints "ok". */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -38,8 +38,8 @@ static int64_t cpu_ms(void)
 	return used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Until samples have been taken for a while, if they are, of those threads that have a timer: of a busy machine's
- * processors they may have few. */
+/* Until samples have been taken for a while, if at all, of the threads with a timer. On a busy
+ * machine they may get little CPU time. */
 static void let_work(void)
 {
 	time_t until = time(NULL) + GIVE_UP_S;

@@ -1,5 +1,6 @@
-/* Long polls marked as the Rust crate async-profiler-agent marks them: by the three functions of libasyncProfiler.so.
- * usage: pollcatch [start], which also starts a profiler of its own as the crate does. */
+/* Long polls, marked as by the Rust crate async-profiler-agent: by the three functions of
+ * libasyncProfiler.so.
+ * usage: pollcatch [start]; start also starts its own profiler as the crate does. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Workers of multiprocessing, which forks them from a thread as well when it needs more. Prints their pids."""
+"""Workers of multiprocessing, which also forks them from a thread when it needs more. Prints their pids."""
 import multiprocessing
 import os
 import time

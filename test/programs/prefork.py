@@ -1,5 +1,5 @@
-"""A server as gunicorn is one: a master that listens, and workers that it forks and that accept.
-Usage: prefork.py WORKERS FILE, which then says the port, the master's pid, and the workers'. Ends by SIGTERM."""
+"""A server like gunicorn: a master that listens, and forked workers that accept.
+Usage: prefork.py WORKERS FILE. It writes the port, the master's pid and the workers' pids to FILE. Ends by SIGTERM."""
 import os
 import signal
 import socket

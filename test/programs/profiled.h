@@ -9,8 +9,8 @@
 
 #include "preload/asprof_agent.h"
 
-/* Until this process is profiled, for MS milliseconds at most; not at all where there is no agent in it. Returns
- * whether it is. */
+/* Wait until this process is profiled, for at most MS milliseconds; not at all without an agent.
+ * Returns whether it is profiled. */
 static inline bool wait_for_agent(int ms)
 {
 	struct timespec step = { .tv_nsec = 1000000 };
@@ -22,7 +22,7 @@ static inline bool wait_for_agent(int ms)
 	return asprof_agent_running();
 }
 
-/* The same, in a program that is nothing without. */
+/* The same, for a program that needs the agent. */
 static inline void need_agent(void)
 {
 	if (wait_for_agent(30000))
@@ -40,8 +40,8 @@ static inline double thread_cpu_ms(void)
 	return (double)spent.tv_sec * 1e3 + (double)spent.tv_nsec / 1e6;
 }
 
-/* What a process does in the function NAME: it waits until it is profiled, says "NAME PID", and uses MS
- * milliseconds of CPU time. */
+/* A process's work in the function NAME: it waits until it is profiled, prints "NAME PID", and uses
+ * MS milliseconds of CPU time. */
 #define BURN_AS(name, ms)                                                  \
 	do {                                                               \
 		double end;                                                \

@@ -1,4 +1,5 @@
-/* What a reporter has to tell of: time on a CPU and asleep, memory that stays and memory that goes.
+/* A program with all kinds of samples: CPU time and sleep, memory that stays and memory that is
+ * freed.
  *
  * usage: pushed SECONDS */
 #include <stdatomic.h>

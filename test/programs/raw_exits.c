@@ -1,8 +1,9 @@
-/* Computes for a moment, and leaves by other ways than exit(3): by "group" or "exec", system calls that it makes by
- * syscall(2); by "exit", the same, but of its main thread alone, which is the only one; by "thread", of its main
- * thread, and a moment later of another; by "child", in which a child that came by clone(2) does so, and whose status
- * is the program's; by "alone" or "last", the end of its last thread, the main thread or another, which is an exit(3)
- * then, and writes what it has said until then; by "inline", when its standard input ends, an instruction of its own. */
+/* Computes for a moment, and ends without exit(3): "group" and "exec": by syscall(2). "exit": the
+ * same, but only of its main thread, which is the only one. "thread": of its main thread, and a
+ * moment later of another. "child": a child by clone(2) does so, and its status is the program's.
+ * "alone" and "last": by the end of its last thread, the main thread or another, which is then an
+ * exit(3) that writes the buffered output. "inline": by an instruction of its own, when its
+ * standard input ends. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Twenty-four children that are profiled and end, one after another, on one processor that others want too. Prints how
- * many milliseconds of CPU time this process has used for waiting for them. Usage: reaps [programs|threads], by which
- * the children are no forks but programs, of two threads. */
+/* Twenty-four profiled children end, one after another, on a busy processor. Prints the
+ * milliseconds of CPU time that this process used to wait for them. Usage: reaps
+ * [programs|threads]: the children are programs with two threads instead of forks. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static void *sleep_on(void *unused)
 	return unused;
 }
 
-/* Until the agent has made a report, from which on it is nice. */
+/* Until the agent has made a report, after which it is nice. */
 static int be_profiled(bool with_thread)
 {
 	struct timespec listed = { .tv_nsec = 20000000 };

@@ -1,4 +1,4 @@
-/* Calls that the kernel refuses, behind which hooks are called: each fails with the error of its own. */
+/* Calls that the kernel refuses, after which hooks are called: each fails with its own error. */
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -9,7 +9,7 @@
 
 int capset(void *header, const void *data);
 
-/* Neither value is one of theirs. */
+/* Neither value is one of their errors. */
 #define NONE 2UL
 
 int main(void)
@@ -21,7 +21,7 @@ int main(void)
 	CHECK(prctl(PR_SET_KEEPCAPS, NONE, 0, 0, 0) == -1 && errno == EINVAL);
 	CHECK(syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, NONE, 0, 0, 0) == -1 && errno == EINVAL);
 	CHECK(capset(&header, data) == -1 && errno == EINVAL);
-	header.version = 0; /* the kernel has put its own there */
+	header.version = 0; /* the kernel has written its own there */
 	CHECK(syscall(SYS_capset, &header, data) == -1 && errno == EINVAL);
 	/* Hooks are called before the next two. */
 	CHECK(!prctl(PR_SET_KEEPCAPS, 1UL, 0UL, 0UL, 0UL));

@@ -1,11 +1,11 @@
-/* For programs that go on until there are reports of them. */
+/* For programs that run until they have reports. */
 #ifndef TEST_PROGRAMS_REPORTS_H
 #define TEST_PROGRAMS_REPORTS_H
 
 #include <glob.h>
 #include <stddef.h>
 
-/* How many there are; PATTERN matches their names. */
+/* Number of reports; PATTERN matches their names. */
 static inline size_t reports(const char *pattern)
 {
 	glob_t found;

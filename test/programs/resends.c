@@ -1,4 +1,5 @@
-/* Computes for a while, then has a handler with SA_RESETHAND send SIGNO again, or abort. Usage: resends SIGNO [abort] */
+/* Computes for a while. Then a handler with SA_RESETHAND sends SIGNO again, or aborts. Usage:
+ * resends SIGNO [abort] */
 #include <signal.h>
 #include <stdbool.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* Has the agent stopped and started three times, and works in between. A forked child can start its own.
+/* Stops and starts the agent three times, and works in between. A forked child can start its own.
  * Ends with 3. */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void work(clock_t ticks)
 		;
 }
 
-/* A forked child has an agent of its own, which may have begun already; with FORK=off it has none. */
+/* A forked child has its own agent, which may have started already; with FORK=off it has none. */
 static int child_starts(void)
 {
 	const char *setting = getenv("ASPROF_AGENT_FORK");

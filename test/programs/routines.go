@@ -1,5 +1,5 @@
-// Goroutines of a program that is linked with C: each works in main.inCoroutine for a while, calls C, and gives way to
-// the others. Prints what they have reckoned.
+// Goroutines of a program that is linked with C: each works in main.inCoroutine for a while, calls C, and yields.
+// Prints their results.
 package main
 
 /*
@@ -46,7 +46,7 @@ func main() {
 	var group sync.WaitGroup
 	var total uint64
 
-	// Until it is profiled: Go takes all signals when it begins, so samples come after that.
+	// Until it is profiled: Go sets all signals at its start, so samples come after that.
 	time.Sleep(300 * time.Millisecond)
 	runtime.GOMAXPROCS(2)
 	sums := make([]uint64, routines)
@@ -63,6 +63,6 @@ func main() {
 		total += sum
 	}
 	fmt.Printf("%016x\n", total)
-	// Go ends by a system call of its own, which leaves nobody the time for a report.
+	// Go exits by its own system call, which leaves no time for a report.
 	C.exit(5)
 }

@@ -1,4 +1,4 @@
-/* Looks at how a sampler's signal, which is the argument, is handled. Prints "ok". */
+/* Checks the handling of a sampler's signal, which is the argument. Prints "ok". */
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -26,8 +26,8 @@ static struct kernel_action in_force(int signo)
 	return action;
 }
 
-/* A handler called in a thread that was interrupted behind a system call in code that can be
- * executed and not read, which not every processor has: nor can this page be. */
+/* A handler in a thread that was interrupted after a system call in execute-only code, which not
+ * every processor has: this page cannot be read either. */
 static void code_that_cannot_be_read(int signo)
 {
 	char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -51,8 +51,8 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
-/* A sample that is under way when the program gives the signal back finds a stack to run on: that
- * of a thread of Go's is too small. */
+/* A sample that is due when the program resets the signal's handler finds a stack to run on: a
+ * thread's stack of Go is too small. */
 static void given_back(int signo)
 {
 	CHECK(in_force(signo).flags & SA_ONSTACK);
@@ -63,7 +63,7 @@ static void given_back(int signo)
 	CHECK(in_force(signo).flags & SA_SIGINFO && in_force(signo).flags & SA_RESTART);
 }
 
-/* A sample comes before the interposer knows of the one that interrupted its call (between.c). */
+/* A sample comes before the interposer knows that another one interrupted its call (between.c). */
 static void two_in_turn(void)
 {
 	for (int i = 0; i < 20; i++)

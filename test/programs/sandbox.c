@@ -1,6 +1,6 @@
-/* Works, enters a seccomp sandbox by the way that its first argument names, where nothing is allowed
- * but to write, to end, and to return from a handler; works there in inside(), and ends as its second says.
- * "asks" enters no sandbox, but finds out whether there is seccomp. */
+/* Works, enters a seccomp sandbox in the way of its first argument, with only write, exit and
+ * return from a handler allowed, works there in inside(), and ends as its second argument says.
+ * "asks" enters no sandbox, but checks whether there is seccomp. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -53,7 +53,7 @@ void inside(void);
 __attribute__((noinline)) void inside(void)
 {
 	work(300);
-	atomic_signal_fence(memory_order_seq_cst); /* no jump, but a call */
+	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
 /* Its parent is not in the sandbox, and kills it. */

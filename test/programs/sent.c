@@ -1,6 +1,7 @@
-/* Is sent SIGIO, SIGPWR and SIGSTKFLT by another process, once it is profiled: ignores each, handles it, and reads it in
- * two ways while it is blocked; says what came of that; and computes until it is sent SIGNAL, which ends it. With "early"
- * it does not wait until it is profiled. Usage: sent SIGNAL [early] */
+/* Once it is profiled, another process sends it SIGIO, SIGPWR and SIGSTKFLT. It ignores each,
+ * handles it, and reads it in two ways while it is blocked, and prints the results. Then it
+ * computes until it gets SIGNAL, which ends it. With "early" it does not wait until it is profiled.
+ * Usage: sent SIGNAL [early] */
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/signalfd.h>
@@ -17,8 +18,8 @@ static void count(int signo)
 	handled++;
 }
 
-/* By a process that ends before this returns. (Not before fork(3) has returned here, which holds locks that
- * async-profiler wants for a last report.) */
+/* By a process that ends before this returns. (Not before fork(3) has returned here, because it
+ * holds locks that async-profiler needs for a last report.) */
 static void send(int signo)
 {
 	pid_t self = getpid(), child;
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 	int signo = atoi(argv[1]), fd;
 	sigset_t set;
 
-	alarm(120); /* what it reads may never come */
+	alarm(120); /* the signal that it reads may never come */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)

@@ -1,5 +1,5 @@
-/* What the programs that compare settings of the environment share: reading the settings, and the
- * order statistics that are printed of them. */
+/* Shared by the programs that compare settings of the environment: reading the settings, and the
+ * order statistics of the results. */
 #ifndef TEST_PROGRAMS_SETTINGS_H
 #define TEST_PROGRAMS_SETTINGS_H
 
@@ -15,7 +15,7 @@ struct setting {
 	char *environment[VARIABLES_MAX + 1];
 };
 
-/* LABEL:VAR=value,VAR=value; TEXT is cut to pieces and stays in use. */
+/* LABEL:VAR=value,VAR=value; TEXT is modified and stays in use. */
 static inline void setting_read(struct setting *s, char *text)
 {
 	char *variable;
@@ -41,7 +41,7 @@ static inline int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The value below which SHARE of all are; sorts VALUES. */
+/* The quantile SHARE; sorts VALUES. */
 static inline double quantile(double *values, size_t count, double share)
 {
 	qsort(values, count, sizeof(*values), by_value);

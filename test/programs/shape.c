@@ -1,6 +1,6 @@
-/* A program of known shape: two threads burn SECONDS of CPU each in two functions, two parts to one, and one
- * sleeps until they have, from when it is profiled. Prints the CPU seconds of each burner and how long
- * the sleeper slept. What it does so depends on no clock but its own. */
+/* A program of known shape: two threads use SECONDS of CPU time each in two functions, in the
+ * proportion two to one, and one sleeps meanwhile, from when it is profiled. Prints the CPU seconds
+ * of each thread and how long the third slept. The work depends only on its own clock. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Each burns CPU time in its own frame; the work differs so that they are not folded. */
+/* Each uses CPU time in its own frame; the work differs because the linker would fold equal
+ * functions. */
 NOINLINE void burn_heavy(uint64_t cpu_ns)
 {
 	uint64_t until = now_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
@@ -48,7 +49,7 @@ NOINLINE void burn_light(uint64_t cpu_ns)
 	} while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until);
 }
 
-/* All threads live to the end: async-profiler does not name those that are gone. */
+/* All threads live to the end: async-profiler does not name ended ones. */
 static void finish(void)
 {
 	pthread_barrier_wait(&done);
@@ -58,7 +59,7 @@ static void finish(void)
 static void *burner(void *name)
 {
 	pthread_setname_np(pthread_self(), name);
-	/* Many samples long each, so that it matters little on which side of an end one falls. */
+	/* Each takes many samples, so the side of an end on which a sample falls matters little. */
 	for (int i = 0; i < 2; i++) {
 		burn_heavy(burn_ns / 3);
 		burn_light(burn_ns / 6);

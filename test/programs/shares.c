@@ -1,5 +1,5 @@
-/* Runs four functions in turn, until they have used SECONDS of CPU time since it was profiled. For each it prints
- * the name and the seconds of CPU time, by the thread's own clock.
+/* Runs four functions in turn, until they have used SECONDS of CPU time since it was profiled. For
+ * each it prints the name and the seconds of CPU time, by the thread's own clock.
  * usage: shares SECONDS */
 #include <stdio.h>
 #include <stdlib.h>

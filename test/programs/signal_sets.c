@@ -1,5 +1,5 @@
-/* Has every signal blocked from its beginning, as programs that take theirs from a descriptor or in one thread, and
- * computes: it is told of those that it sends to itself, and of no others. Prints "ok". */
+/* Blocks every signal from its start, like programs that read signals from a descriptor or in one
+ * thread, and computes. It gets the signals that it sends to itself, and no others. Prints "ok". */
 #include <signal.h>
 #include <sys/signalfd.h>
 

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	sigemptyset(&set);
 	sigaddset(&set, signo);
 	blocked = set;
-	if (strstr(how, "all")) /* as programs do that take their signals in one place */
+	if (strstr(how, "all")) /* like programs that handle their signals in one place */
 		sigfillset(&blocked);
 	if (!strcmp(how, "later, all"))
 		set = blocked;
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 		CHECK(take(&set, how) == signo);
 	if (!strncmp(how, "later", 5))
 		CHECK(!pthread_join(thread, NULL));
-	if (!strcmp(how, "all")) { /* also when the engine has gone */
+	if (!strcmp(how, "all")) { /* also after the engine has stopped */
 		CHECK(!kill(getpid(), signo) && take(&set, how) == signo);
 		CHECK(!pthread_join(thread, NULL));
 	}

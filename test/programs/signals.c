@@ -1,7 +1,7 @@
-/* All that a program can see of signals, over the whole range of them: dispositions, masks,
- * sets that are waited for. Prints "ok"; all holds under a sampler as it does without. The first
- * argument is the sampler's signal: the program takes it over at the end. The others are signals
- * that a sampler may be seen to handle, because it can cause them itself. */
+/* A program's whole view of signals, for all of them: dispositions, masks, and sets that it waits
+ * for. Prints "ok"; all checks pass with a sampler as without. The first argument is the sampler's
+ * signal: the program uses it itself at the end. The others are signals that a sampler may visibly
+ * handle, because it can cause them. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void on_information(int signo, siginfo_t *info, void *context)
 	got = signo;
 }
 
-/* What a handler is told, and what is told of it. */
+/* The arguments of a handler, and the kernel's view of it. */
 static void own_action(int signo)
 {
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_NODEFER }, old;
@@ -107,7 +107,7 @@ static int is_empty(const sigset_t *set)
 	return 1;
 }
 
-/* A thread inherits its maker's mask. */
+/* A thread inherits its creator's mask. */
 static void *look_at_mask(void *set)
 {
 	pthread_sigmask(SIG_BLOCK, NULL, set);
@@ -126,7 +126,7 @@ static void masks(int sampler, const sigset_t *spared)
 	CHECK(!sigprocmask(SIG_SETMASK, &all, &old) && is_empty(&old));
 	CHECK(!pthread_sigmask(SIG_BLOCK, NULL, &old) && is_full(&old));
 	CHECK(!pthread_create(&thread, NULL, look_at_mask, &old) && !pthread_join(thread, NULL));
-	/* async-profiler makes threads past any preload. */
+	/* async-profiler creates threads without any preload. */
 	CHECK(is_full(&old) || !is_empty(spared));
 	CHECK(!pthread_sigmask(SIG_UNBLOCK, &one, &old) && is_full(&old));
 	CHECK(!pthread_sigmask(SIG_BLOCK, &one, &old) && !sigismember(&old, sampler));
@@ -157,7 +157,7 @@ static void waits(void)
 	CHECK(info.ssi_signo == SIGUSR2);
 	close(fd);
 
-	/* Blocked outside, let in by the call. */
+	/* Blocked outside, unblocked by the call. */
 	CHECK(signal(SIGUSR1, on_signal) == SIG_DFL);
 	usr1 = all;
 	sigdelset(&usr1, SIGUSR1);

@@ -1,5 +1,5 @@
-/* Has COUNT threads with 16 KiB of stack each, or as many as are allowed, that sleep in doze() until all are there, and MS
- * longer. Prints how many. Usage: sleepers COUNT MS */
+/* Has COUNT threads with 16 KiB of stack each, or as many as are allowed, that sleep in doze()
+ * until all exist, and MS longer. Prints their number. Usage: sleepers COUNT MS */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>

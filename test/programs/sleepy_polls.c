@@ -1,4 +1,4 @@
-/* Turns of an event loop that sleep: twelve of 120 ms; then ends. */
+/* Twelve iterations of an event loop that sleep for 120 ms; then it ends. */
 #include <unistd.h>
 
 #include "preload/asprof_agent.h"

@@ -1,16 +1,16 @@
-/* How fast programs do the same work under each of several settings, once they run. Usage:
+/* Compares the speed of programs with the same work under several settings, once they run. Usage:
  * slices STARTS ROUNDS REQUEST LABEL:VAR=value[,VAR=value]... -- COMMAND [ARGUMENT]...
  *
  * COMMAND is started under each setting; it answers each REQUEST, a line on its stdin, with a line.
- * One at a time, in an order that changes, they are given a slice of work, so that what slows the
- * machine for a while slows all alike. They are kept to one processor, and this program to another:
- * the time of a thread of the agent's is time of theirs. All this is done STARTS times, as where a
- * program lies in memory makes it faster or slower too.
+ * In slices, one at a time and in changing order, they get work, so that a slow moment of the
+ * machine affects all of them. They run on one processor, and this program on another: CPU time of
+ * the agent's threads is time of theirs. All this is repeated STARTS times, because a program's
+ * placement in memory changes its speed.
  *
- * Prints for each label the median of its time for a request in microseconds; the time and CPU time
- * by those of the first label in the same round of slices, as the median over the starts of the
- * median over their rounds, and in brackets where that median lies with 95 percent probability; and
- * the resident memory at the end. */
+ * Prints for each label: the median of its time for a request in microseconds; its time and CPU
+ * time relative to the first label in the same round of slices, as the median over the starts of
+ * the median over their rounds, and in brackets the 95% confidence interval of that median; and the
+ * resident memory at the end. */
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
@@ -20,7 +20,7 @@
 
 #include "test/programs/settings.h"
 
-#define WARM_UP_US 2.5e6 /* of work that is not counted: a start has costs of its own */
+#define WARM_UP_US 2.5e6 /* of uncounted work, because a start has costs of its own */
 
 struct instance {
 	pid_t pid;
@@ -31,7 +31,7 @@ struct instance {
 
 struct result {
 	double *wall_us, *cpu_us; /* by round of the present start */
-	double *us, *wall, *cpu;  /* by start; the latter two to those of the first setting */
+	double *us, *wall, *cpu;  /* by start; the latter two relative to the first setting */
 	long resident_kb;
 };
 
@@ -49,7 +49,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* This thread, and what it starts. There may be only one processor. */
+/* This thread, and its children. There may be only one processor. */
 static void keep_to(enum processor which)
 {
 	cpu_set_t set;
@@ -151,7 +151,7 @@ static void end(struct instance *p)
 		die("the command failed");
 }
 
-/* The median over the rounds of VALUES, or of their ratio to FIRST where that is given. */
+/* The median over the rounds of VALUES, or of their ratio to FIRST if that is given. */
 static double over_rounds(const double *values, const double *first)
 {
 	double *copy = calloc(rounds, sizeof(*copy)), median;
@@ -202,8 +202,8 @@ static void run(size_t start, char **argv)
 	}
 }
 
-/* How many of the least values, and of the greatest, lie outside of the interval that holds the
- * median with 95 percent probability: each value is above it or below with the same chance. */
+/* How many of the smallest values, and of the largest, are outside the 95% confidence interval of
+ * the median: each value is above or below it with equal probability. */
 static size_t outside(void)
 {
 	double chance = 1, sum = 0;

@@ -1,5 +1,6 @@
-/* Preloaded beside the agent: a clock that is ten days ahead and four times slower, with the waits that go by it.
- * Each wait keeps a large buffer on the stack, and writes to a file before it returns, as a wrapper that logs does. */
+/* Another preload: a clock that is ten days ahead and four times slower, with the waits that use
+ * it. Each wait keeps a large buffer on the stack, and writes to a file before it returns, like a
+ * wrapper that logs. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

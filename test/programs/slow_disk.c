@@ -1,5 +1,6 @@
-/* A disk that blocks: each read at an offset of a file takes from 20 to 200 ms, one after the other. Says in the file that
- * SLOW_DISK_SAYS names how many microseconds it took. For LD_PRELOAD, behind the agent's. */
+/* A disk that blocks: each read at an offset of a file takes from 20 to 200 ms, one after the
+ * other. Writes to the file SLOW_DISK_SAYS how many microseconds it took. For LD_PRELOAD, after the
+ * agent's. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* nginx takes its environment away. */
+/* nginx removes its environment. */
 static int said = -1, count = 1;
 
 __attribute__((constructor)) static void begin(void)

@@ -1,5 +1,5 @@
-/* Has threads with 16 KiB of stack, as a limit or a default attribute says, and works for the
- * seconds that it is told. */
+/* Has threads with 16 KiB of stack, by a limit or a default attribute, and works for the given
+ * seconds. */
 #include <pthread.h>
 #include <time.h>
 

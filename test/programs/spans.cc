@@ -1,11 +1,11 @@
-// Works in spans as a server with OpenTelemetry does: publishes to each thread's context record what it works on
-// (OTEP 4947), and to the process context what the attributes are called (OTEP 4719).
+// Works in spans as a server with OpenTelemetry does: publishes the context of each thread in its record (OTEP 4947),
+// and the names of the attributes in the process context (OTEP 4719).
 //
-//	spans HOW SPANS MS	HOW: cpu, sleep, alloc, label, or forked: labels that a child goes on with.
-//				The variable is in the library SPANS_LIBRARY, where that is set.
+//	spans HOW SPANS MS	HOW: cpu, sleep, alloc, label, or forked: labels that a child keeps.
+//				The variable is in the library SPANS_LIBRARY, if that is set.
 //
-// For each span it prints trace, span, route and the milliseconds of CPU time, or of sleep, or the kilobytes, that
-// it took. Two threads take turns at the spans.
+// For each span it prints trace, span, route and its milliseconds of CPU time or of sleep, or its kilobytes. Two
+// threads process the spans in turn.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -32,7 +32,7 @@ const char *const keys[] = { "http.route", "http.method", "thread.pool" };
 
 void (*attach)(void *record);
 
-// As a part of this program, or of a library that it is linked with.
+// As a part of this program, or of a linked library.
 extern "C" void otel_attach(void *record) __attribute__((weak));
 
 void find_attach()
@@ -77,7 +77,7 @@ void publish_process()
 	std::string array;
 	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
 	struct header *header;
-	std::string &payload = *new std::string; // is there at the very end, too
+	std::string &payload = *new std::string; // exists at the very end, too
 
 	for (const char *key : keys)
 		array += field(1, field(1, key));

@@ -1,4 +1,4 @@
-/* Burns SECONDS of CPU time, in two threads, with every shape of stack that C has. */
+/* Uses SECONDS of CPU time, in two threads, with every shape of stack that C has. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdint.h>

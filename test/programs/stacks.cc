@@ -1,5 +1,5 @@
-/* Burns SECONDS of CPU time, in two threads, in what C++ adds to stacks: exceptions, virtual and
- * generic calls, code that is inlined and split. */
+/* Uses SECONDS of CPU time, in two threads, with the additional stacks of C++: exceptions, virtual
+ * and generic calls, inlined and split code. */
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>

@@ -1,4 +1,4 @@
-//! Burns SECONDS of CPU time, in two threads: closures, collections, formatting, panics that unwind.
+//! Uses SECONDS of CPU time, in two threads: closures, collections, formatting, panics that unwind.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::raw::c_long;

@@ -1,5 +1,5 @@
-// COUNT requests to a server in this process, whose handler computes for 20 to 200 ms. Prints how many microseconds each
-// took. One comes before that is answered at once: what is done first is slow, and part of the turn.
+// COUNT requests to a server in this process, whose handler computes for 20 to 200 ms. Prints the microseconds of
+// each. The first request is answered at once: first calls are slow, and are part of the iteration.
 const http = require('http')
 const count = Number(process.argv[2])
 

@@ -1,5 +1,5 @@
-# COUNT turns of asyncio's loop that block for 20 to 200 ms, one in a call that sleeps, the next in one that computes.
-# Prints how many microseconds each took, and which function it was.
+# COUNT iterations of asyncio's loop that block for 20 to 200 ms, in turn in a call that sleeps and in one that
+# computes. Prints the microseconds and the function of each.
 import asyncio
 import sys
 import time

@@ -1,5 +1,5 @@
-// COUNT turns of a loop by epoll_wait(2) that take 20 to 200 ms, one asleep, the next computing. Prints how many
-// microseconds each took, and in which function. Without crates, as a build of this project needs none.
+// COUNT iterations of a loop by epoll_wait(2) that take 20 to 200 ms, in turn asleep and computing. Prints the
+// microseconds and the function of each. Without crates, because a build of this project needs none.
 use std::os::raw::c_int;
 use std::time::{Duration, Instant};
 

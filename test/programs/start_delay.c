@@ -1,6 +1,6 @@
-/* What a program does while the start delay runs that may come between it and its agent. Prints how many
- * threads the process has before, and 1 if another one came, and profiles, within ten seconds; ends with 3.
- * Usage: start_delay plain|thread|handlers|blocked. */
+/* Things that a program may do during the start delay that affect its agent. Prints the number of
+ * threads before, and 1 if another one started and profiles within ten seconds; ends with 3. Usage:
+ * start_delay plain|thread|handlers|blocked. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	if (!strcmp(what, "blocked")) {
-		/* Not by the C library, where that signal would be left out. */
+		/* Not by the C library, which would omit that signal. */
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &every, NULL, sizeof(every));
 		execl("/proc/self/exe", argv[0], "inherited", (char *)NULL);
 	}

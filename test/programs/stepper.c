@@ -1,5 +1,5 @@
 /* Walks the stack from every instruction that a program executes: the processor's trap flag raises
- * SIGTRAP behind each. */
+ * SIGTRAP after each. */
 #include "test/programs/stepper.h"
 
 #include <dlfcn.h>
@@ -32,10 +32,10 @@
 struct place {
 	_Atomic uintptr_t pc;
 	_Atomic unsigned steps, wrong;
-	uintptr_t callers[4]; /* as the first wrong walk has them */
+	uintptr_t callers[4]; /* as the first failed walk has them */
 };
 
-/* Shared with forked children, which step on. */
+/* Shared with forked children, which continue to step. */
 static struct tally {
 	_Atomic unsigned long steps;
 	struct place places[1 << PLACE_BITS];
@@ -90,8 +90,8 @@ static void print_places(void)
 
 /* ---- Walks ---- */
 
-/* The stack of the thread that began, and the frames that stay on it meanwhile, as libgcc's
- * unwinder sees them. */
+/* The first thread's stack, and the frames that stay on it meanwhile, according to libgcc's
+ * unwinder. */
 static struct {
 	uintptr_t low, high, sp;
 	uintptr_t pcs[FRAMES];
@@ -132,13 +132,13 @@ static void walk(const ucontext_t *context)
 	bool truncated;
 	size_t count;
 
-	cfi_rules_init(); /* of which a forked child has none */
+	cfi_rules_init(); /* a forked child has none */
 	count = unwind_context(context, sp >= base.low && sp < base.high ? base.high : 0, pcs,
 			       FRAMES, &truncated);
 	place = place_of(pcs[0]);
 	place->steps++;
 	tally->steps++;
-	/* Where the C library blocks all signals, as around clone(2), no sample is taken. */
+	/* If the C library blocks all signals, as around clone(2), no sample is taken. */
 	if (sigismember(&context->uc_sigmask, SIGRTMAX - 1) ||
 	    (!truncated && is_right(pcs, count, sp)))
 		return;
@@ -150,7 +150,7 @@ static void walk(const ucontext_t *context)
 
 #define SYSCALL_BYTES 2
 
-/* Carry out the rt_sigprocmask(2) that is to come, but for SIGTRAP: blocked, it kills. */
+/* Emulate the next rt_sigprocmask(2), without SIGTRAP: blocked, it kills. */
 static void set_mask(ucontext_t *context)
 {
 	greg_t *registers = context->uc_mcontext.gregs;
@@ -183,7 +183,7 @@ static void on_trap(int signo, siginfo_t *info, void *uc)
 	if (memcmp((const void *)registers[REG_RIP], "\x0f\x05", SYSCALL_BYTES) ||
 	    registers[REG_RAX] == SYS_rt_sigreturn)
 		return;
-	/* The instruction behind a system call is executed before the next trap. */
+	/* The instruction after a system call is executed before the next trap. */
 	registers[REG_RIP] += SYSCALL_BYTES;
 	walk(context);
 	registers[REG_RIP] -= SYSCALL_BYTES;
@@ -220,7 +220,7 @@ void step_on(void)
 	base.high = base.low + size;
 	base.count = 0;
 	_Unwind_Backtrace(base_frame, NULL);
-	/* But for this one, and its caller, which goes on. */
+	/* Except this one, and its caller, which continues. */
 	base.count -= 2;
 	memmove(base.pcs, base.pcs + 2, base.count * sizeof(base.pcs[0]));
 	base.sp = (uintptr_t)__builtin_frame_address(0);
@@ -233,7 +233,7 @@ void step_off(void)
 	base.sp = 0;
 }
 
-/* ---- Begin and end ---- */
+/* ---- Start and end ---- */
 
 __attribute__((constructor)) static void stepper_open(void)
 {

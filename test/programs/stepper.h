@@ -1,9 +1,9 @@
 /* Walks the stack from every instruction that a program executes. A program that is linked with
- * stepper.c says where; when it ends, one line on stdout tells for each instruction how many walks
- * from it went wrong, if any, and the last line how many there were.
+ * stepper.c chooses the part; when it ends, one line on stdout for each instruction has the number
+ * of failed walks from it, if any, and the last line has their total.
  *
- * Walks go by the tables of what is loaded at first; with STEPPER_TABLES=off in the environment, by
- * what a handler looks up itself. */
+ * Walks first use the tables of the loaded modules; with STEPPER_TABLES=off in the environment, a
+ * handler's own lookup. */
 #ifndef TEST_PROGRAMS_STEPPER_H
 #define TEST_PROGRAMS_STEPPER_H
 
@@ -11,16 +11,17 @@
 extern "C" {
 #endif
 
-/* From here on each instruction of this thread, and of those that it creates, raises SIGTRAP, whose
- * handler walks the stack as a sampling handler does. The walk must come to the outermost frame of
- * a stack; on this thread's own also through those that are above the caller's now. */
+/* From here on each instruction of this thread, and of threads that it creates, raises SIGTRAP,
+ * whose handler walks the stack as a sampling handler does. The walk must reach the outermost frame
+ * of a stack. On this thread's own stack, it must also pass the frames that are above the caller's
+ * now. */
 void step_on(void);
 
-/* No more, in this thread. Its frames may change from now on. */
+/* Stop that in this thread. Its frames may change from now on. */
 void step_off(void);
 
-/* A signal handler starts without stepping; this has it stepped too. Or on with no frames
- * expected. */
+/* A signal handler starts without stepping; this starts it there. Or continue without expected
+ * frames. */
 void step_again(void);
 
 #ifdef __cplusplus

@@ -1,6 +1,5 @@
-/* What C programs do with stacks, for every instruction: calls that are bound when first made, the
- * kernel's shared object, handlers, jumps, contexts, threads, libraries that come and go, and
- * processes. */
+/* Things that C programs do with stacks, for every instruction: lazily bound calls, the vDSO,
+ * handlers, jumps, contexts, threads, loaded and unloaded libraries, and processes. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -46,8 +45,8 @@ static void library(void)
 	sink += (unsigned long)(strtod("2.5e10", NULL) + pow(1.5, (double)sink) + sin(0.5));
 }
 
-/* A frame that is found through a register of its own, in code that is to be linked far off, so
- * that the program's segments have a gap. */
+/* A frame that is found through a register, in code that is linked far away, so that the program's
+ * segments have a gap. */
 NOINLINE __attribute__((section(".far"))) static int frames(int depth, int a, int b, int c, int d,
 							    int e, int f)
 {
@@ -87,7 +86,7 @@ static void on_signal(int signo)
 {
 	int saved = errno;
 
-	step_again(); /* which holds through the return */
+	step_again(); /* valid through the return */
 	getppid();
 	if (signo == SIGUSR2)
 		siglongjmp(outside, 1);
@@ -145,7 +144,7 @@ static void in_second(void)
 	sink++;
 }
 
-/* A context that ends goes on with the one that it is linked to. */
+/* A context that ends continues with the linked one. */
 static void make(ucontext_t *context, char *stack, size_t size, void (*function)(void))
 {
 	getcontext(context);

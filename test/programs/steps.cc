@@ -1,5 +1,5 @@
-// Exceptions, for every instruction on their way: past frames with and without something to clean
-// up, found by the stack pointer, the frame pointer or neither; and thrown on.
+// Exceptions, for every instruction on their way: past frames with and without cleanups, found by the stack pointer,
+// the frame pointer or neither; and rethrown.
 #include <alloca.h>
 
 #include <cstdlib>
@@ -91,7 +91,7 @@ NOINLINE static void thrown_on(int depth)
 	}
 }
 
-// With all registers in use, so that no frame pointer is left for those below.
+// With all registers in use, so that no frame pointer is left for callees.
 NOINLINE static void caught(void (*thrower)(int))
 {
 	const unsigned long a = sink * 3, b = sink * 5, c = sink * 7, d = sink * 11, e = sink * 13;

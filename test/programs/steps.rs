@@ -1,5 +1,5 @@
-//! Panics that are caught, in this thread and at the end of another, for every instruction on their
-//! way past values to drop.
+//! Panics that are caught, in this thread and at the end of another one, for every instruction on their
+//! way, with values to drop.
 use std::panic;
 use std::thread;
 

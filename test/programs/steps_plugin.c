@@ -1,5 +1,5 @@
-/* A library to open and close: a constructor, a destructor, a function that is chosen when it is
- * bound, and thread-local memory that is allocated at its first use. */
+/* A library to open and close: a constructor, a destructor, an ifunc, and thread-local memory that
+ * is allocated at its first use. */
 #include <stdlib.h>
 
 static __thread char *local;

@@ -1,6 +1,6 @@
-/* still listen: takes connections on a port of this machine, which it prints, and never answers.
+/* still listen: accepts connections on a port of this machine, which it prints, and never answers.
  * still run FILE: a thread writes the time to FILE, again and again, while the program ends.
- * still FILE: prints for how many milliseconds it did not, at most. */
+ * still FILE: prints the longest pause in milliseconds. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>

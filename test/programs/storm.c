@@ -1,8 +1,8 @@
-/* A storm of forks: THREADS threads, that fork RATE times a second together, for SECONDS. The children end at
- * once, execute a program, sleep, burn, or make a child and a thread of their own; each has to end as it should.
- * The fork itself is timed. Usage: storm THREADS RATE SECONDS
+/* Very many forks: THREADS threads fork RATE times a second together, for SECONDS. The children end
+ * at once, execute a program, sleep, compute, or make a child and a thread; each must end as it
+ * should. The forks are timed. Usage: storm THREADS RATE SECONDS
  *
- * Prints how many forks there were, and the median of what they took in microseconds. */
+ * Prints the number of forks, and their median in microseconds. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 #include "test/programs/settings.h"
 
-/* A child that has not ended after so long hangs. */
+/* A child that has not ended after this time hangs. */
 #define HUNG_S 120
 
 #define TIMES_MAX 65536

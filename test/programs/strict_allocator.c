@@ -1,6 +1,6 @@
-/* An allocator that ends the process when it is called while the loader's lock is held. Others, as
- * tcmalloc, may then wait for ever: they walk a stack under a lock of their own, which another
- * thread has that waits for the loader's. To be preloaded before all else. */
+/* An allocator that ends the process when it is called while the loader's lock is held. Others,
+ * such as tcmalloc, may then wait for ever: they walk a stack under their own lock, which another
+ * thread holds that waits for the loader's. Preloaded before all other libraries. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Allocates and computes until it is killed, and keeps count of its allocations where that outlives it: a
- * file that is mapped, the first argument. Each ten milliseconds it notes how many there were until then, and for how long
- * it has computed. */
+/* Allocates and computes until it is killed, and counts its allocations in a mapped file, the first
+ * argument, which outlives it. Every ten milliseconds it writes the number so far, and how long it
+ * has computed. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,9 +15,9 @@
 #define NOTES 6000
 
 struct book {
-	_Atomic uint64_t allocated, noted; /* in all; entries of each ten milliseconds */
+	_Atomic uint64_t allocated, noted; /* in total; entries of each ten milliseconds */
 	uint64_t until[NOTES];
-	uint64_t computed_us[NOTES]; /* processor time of the thread that does */
+	uint64_t computed_us[NOTES]; /* CPU time of the thread */
 };
 
 static struct book *book;
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	CHECK(fd >= 0 && !ftruncate(fd, sizeof(*book)));
 	book = mmap(NULL, sizeof(*book), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(book != MAP_FAILED);
-	/* What a thread allocated before is not known of it afterwards. */
+	/* A thread's earlier allocations are not known later. */
 	while (!asprof_agent_running || !asprof_agent_running())
 		usleep(1000);
 	CHECK(!pthread_create(&thread, NULL, allocate, NULL));

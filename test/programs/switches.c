@@ -1,5 +1,6 @@
-/* Coroutines that change stacks by code of their own ("hand", as libco does it) or by the C library's ("ucontext"): each
- * works in in_coroutine() for a while, and goes on to the next one. Prints what it has reckoned. */
+/* Coroutines that change stacks by their own code ("hand", as libco does it) or by the C library's
+ * ("ucontext"): each works in in_coroutine() for a while, and switches to the next one. Prints the
+ * results. */
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,9 +18,9 @@ static struct coroutine {
 	ucontext_t context;
 	uint64_t sum;
 	int by_hand;
-} all[COROUTINES + 1]; /* the last is who began */
+} all[COROUTINES + 1]; /* the last is the starting thread */
 
-/* What a call leaves to whom it calls goes to the stack, and the stack is another's. */
+/* Registers that a callee must preserve go to the stack, and the stack is switched. */
 void switch_stacks(void **from, void *to);
 
 #if defined(__x86_64__)
@@ -75,7 +76,7 @@ __asm__(".pushsection .text\n"
 	".size switch_stacks, . - switch_stacks\n"
 	".popsection");
 #define SAVED 20
-#define LINK  11 /* where of these the return address is */
+#define LINK  11 /* the index of the return address in these */
 #endif
 
 static void go_from_to(struct coroutine *from, struct coroutine *to)
@@ -133,7 +134,7 @@ static void make(struct coroutine *new, int by_hand)
 		return;
 	}
 #if defined(__x86_64__)
-	top--; /* where begin() would return to */
+	top--; /* the address to which begin() would return */
 	*--top = (void *)begin;
 	top -= SAVED;
 #else
@@ -153,7 +154,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < COROUTINES; i++)
 		make(&all[i], by_hand);
 	all[COROUTINES].by_hand = by_hand;
-	/* Each goes on to the next, the last to here. */
+	/* Each switches to the next, the last one to here. */
 	for (int turn = 0; turn < TURNS; turn++)
 		go_from_to(&all[COROUTINES], &all[0]);
 	for (int i = 0; i < COROUTINES; i++)

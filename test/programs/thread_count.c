@@ -1,6 +1,6 @@
-/* Says how many threads it has, as /proc/self/stat tells when it is opened by fopen(3), once it is profiled: alone, with
- * three more, in a forked child, and from the beginning of the file again; and whether that is what the file holds
- * but for the number. */
+/* Prints its number of threads in /proc/self/stat, opened by fopen(3), once it is profiled: alone,
+ * with three more, in a forked child, and after a rewind; and whether the rest is what the file
+ * has. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define TEXT_BYTES 1024
 
-/* Of what stat holds the number of threads, which is taken out of it, and what changes by the moment behind. */
+/* Remove the number of threads from the line, and the values after it that change with time. */
 static int cut_count(char *text)
 {
 	char *at = strrchr(text, ')');
@@ -62,7 +62,7 @@ static void use_stream(void)
 	CHECK(fread(text, 1, sizeof(text) - 1, stream) > 0 && feof(stream));
 	use_cpu();
 	CHECK(!fseek(stream, 0, SEEK_SET) && fgets(again, sizeof(again), stream));
-	CHECK(strcmp(text, again)); /* its times are those of now */
+	CHECK(strcmp(text, again)); /* its times are current */
 	CHECK(cut_count(text) == cut_count(again) && !strcmp(text, again));
 	copy = fileno(stream);
 	stream = freopen("/dev/null", "r", stream);

@@ -1,6 +1,6 @@
-/* Threads end all the time. As it is told: another thread changes the user of all of them meanwhile,
- * which each has to answer a signal for ("user"); or the last thing that each does is a fault, which
- * a handler mends ("fault"). Prints "ok". */
+/* Threads end all the time. According to the argument, another thread changes the user of all of
+ * them meanwhile, for which each must handle a signal ("user"); or the last action of each is a
+ * fault, which a handler repairs ("fault"). Prints "ok". */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Of nothing, so that it needs no right. */
+/* To the same user, so that it needs no right. */
 static void change_user(void)
 {
 	pthread_t threads[ENDERS];
@@ -94,7 +94,7 @@ static void fault(void)
 	for (int i = 0; i < FAULTS; i++) {
 		CHECK(!pthread_create(&thread, NULL, leave, NULL));
 		CHECK(!pthread_join(thread, NULL));
-		usleep(1000); /* so that it goes on while there is sampling */
+		usleep(1000); /* so that it continues while there is sampling */
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Threads that end in every way there is; each result is checked. Prints "ok". */
+/* Threads that end in every possible way; each result is checked. Prints "ok". */
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
@@ -72,7 +72,7 @@ int main(void)
 	CHECK(!pthread_create(&thread, &attr, returns, &word));
 	join(thread, &word);
 
-	/* One that cannot be made. */
+	/* One that cannot be created. */
 	CHECK(!pthread_attr_destroy(&attr) && !pthread_attr_init(&attr));
 	CHECK(!pthread_attr_setstacksize(&attr, (size_t)1 << 46));
 	CHECK(pthread_create(&thread, &attr, returns, NULL));

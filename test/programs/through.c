@@ -1,5 +1,5 @@
-/* Runs in functions of the C library, and in what these call: where a library tells nothing of itself, stacks
- * are to go through it all the same. */
+/* Runs in functions of the C library, and in their callbacks. If the library has no unwind
+ * information, stacks must go through it nevertheless. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ __attribute__((noinline)) static void write_text(char *text)
 		sum += (unsigned long)sprintf(text, "%d of %s", i, "them");
 }
 
-/* What is left of the one is no caller in the other. */
+/* Remains of one on the stack are no caller in the other. */
 __attribute__((noinline)) static void sort_numbers(void)
 {
 	for (int i = 0; i < 64; i++)

@@ -34,7 +34,7 @@ static struct timespec end_of_wait(clockid_t clock)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
-/* Each returns what the call does at the end of its time, and what says so. */
+/* Each returns the call's result at the end of its time. */
 static int do_nanosleep(void)
 {
 	return nanosleep(&time_of_wait, NULL);

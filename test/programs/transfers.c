@@ -1,6 +1,6 @@
-/* Makes calls that move many bytes, which a signal ends with a part of them, SA_RESTART or not; and
- * calls of terminals and sleeps that end at a signal. Prints "ok": with a profiler's signals about, each does all of its
- * work, as it does without. */
+/* Makes calls that move many bytes, which a signal ends after a part of them, with SA_RESTART or
+ * not; and calls of terminals and sleeps that end at a signal. Prints "ok": with a profiler's
+ * signals each does all of its work, as without. */
 #include <aio.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -230,7 +230,7 @@ static const struct {
 	{ "recvmmsg", do_recvmmsg, WRITES },
 };
 
-/* The other end of a socket, in no hurry. */
+/* The other end of a socket, which is slow. */
 static void be_peer(int far, enum peer peer)
 {
 	static const struct timespec moment = { .tv_nsec = 500000 };
@@ -315,7 +315,7 @@ static int (*const terminal_calls[])(int) = {
 #define TERMINAL_NS  200000000
 #define TERMINAL_MIN 40
 
-/* A read that is to have so many bytes at least, which come one by one. */
+/* A read with a minimum number of bytes, which come one by one. */
 static void read_terminal(int master, int terminal)
 {
 	static const struct timespec moment = { .tv_nsec = 300000 };
@@ -372,7 +372,7 @@ static uint64_t now_ns(void)
 
 #define SLEEP_NS 50000000
 
-/* The time that is left is written over the time that was asked for. */
+/* The remaining time is written over the requested time. */
 static void do_clock_nanosleep(void)
 {
 	struct timespec time = { .tv_nsec = SLEEP_NS };
@@ -411,7 +411,7 @@ static void do_aio_suspend(void)
 	close(ends[1]);
 }
 
-/* A connection, on which more was sent than arrives before the other end begins to read. */
+/* A connection with more sent data than arrives before the other end starts to read. */
 static int start_lingering(void)
 {
 	struct linger linger = { .l_onoff = 1, .l_linger = 10 };
@@ -422,7 +422,7 @@ static int start_lingering(void)
 	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	CHECK(!bind(listener, (struct sockaddr *)&any, length) && !listen(listener, 1));
 	CHECK(!getsockname(listener, (struct sockaddr *)&any, &length));
-	if (!fork()) { /* before there is a socket that it would hold open */
+	if (!fork()) { /* before there is a socket that it would keep open */
 		fd = accept(listener, NULL, NULL);
 		usleep(2 * SLEEP_NS / 1000);
 		while (read(fd, data, sizeof(data)) > 0)

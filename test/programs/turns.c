@@ -1,11 +1,12 @@
-/* An event loop that waits by WAIT (epoll_wait, epoll_pwait, epoll_pwait2, poll, ppoll, select, pselect): COUNT of its
- * turns last from LOW to HIGH milliseconds, every other one asleep; between them are short ones. Says of each turn
- * that took 4 ms or longer, by its own clock, how many microseconds, in which function, and how long it was at most, from
- * before the wait to behind the next: "51234 sleeping 51260". While it is there, the thread is labelled with that: turn=sleeping.
+/* An event loop that waits by WAIT (epoll_wait, epoll_pwait, epoll_pwait2, poll, ppoll, select,
+ * pselect). COUNT of its iterations last from LOW to HIGH milliseconds, every other one asleep;
+ * between them are short ones. For each iteration of 4 ms or more it prints the microseconds by its
+ * own clock, the function, and the maximum, from before the wait to after the next: "51234 sleeping
+ * 51260". During it, the thread has the label turn=sleeping.
  *
  * usage: turns WAIT COUNT LOW HIGH [forked|begun-anew|SETTING=VALUE]    in a forked child; or after the agent was
- *                                   stopped, a turn of 300 ms, and a start; or after a setting was changed
- *        turns cost MILLION: nanoseconds of a turn in which nothing is done, of so many */
+ *                                   stopped, an iteration of 300 ms, and a start; or after a setting was changed
+ *        turns cost MILLION: nanoseconds of an empty iteration, of so many */
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,8 +110,8 @@ static const struct {
 	{ "pselect", by_pselect },
 };
 
-/* A third of it as a wait for a descriptor by itself, which is no end of an epoll's turn; then as a wait for time, which
- * is none of any. */
+/* A third of it is a wait for one descriptor, which does not end an iteration of an epoll loop;
+ * then a wait for time, which ends none either. */
 NOINLINE static void sleeping(uint64_t us)
 {
 	struct pollfd quiet = { .fd = eventfd(0, EFD_CLOEXEC) };
@@ -134,7 +135,7 @@ NOINLINE static void burning(uint64_t us)
 	__asm__ volatile("" ::"r"(sink));
 }
 
-/* The turn that is under way, if it is to be told. */
+/* The current iteration, if it is long. */
 static struct {
 	uint64_t from, ns;
 	const char *name;
@@ -183,10 +184,10 @@ static void wait_until_running(void)
 {
 	for (int i = 0; i < 3000 && asprof_agent_running && !asprof_agent_running(); i++)
 		usleep(10000);
-	usleep(300000); /* and the watcher knows how fast the clock is */
+	usleep(300000); /* and the watcher knows the clock's rate */
 }
 
-/* Returns in the child; the parent ends as that does. */
+/* Returns in the child; the parent ends like the child. */
 static void go_on_in_child(void)
 {
 	pid_t child = fork();

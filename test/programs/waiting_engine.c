@@ -1,6 +1,6 @@
-/* Stands in for async-profiler's library where its start takes long: it makes the folder
- * WAITING_ENGINE.begun, and goes on when the program has made WAITING_ENGINE.forked. It fails when that
- * takes 3 seconds. */
+/* Replaces async-profiler's library with one whose start takes long: it makes the folder
+ * WAITING_ENGINE.begun, and continues when the program has made WAITING_ENGINE.forked. It fails if
+ * that takes 3 seconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

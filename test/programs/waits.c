@@ -1,9 +1,9 @@
-/* Makes each call that a signal interrupts in spite of SA_RESTART: first to its end, then until
- * a handler of the program interrupts it. Prints "ok"; all holds with a profiler's signals
- * about as it does without.
+/* Makes each call that a signal interrupts in spite of SA_RESTART: first to its end, then until a
+ * handler of the program interrupts it. Prints "ok", with a profiler's signals as without.
  *
- * With arguments only the second: "followed SIGNAL..." has those signals, a profiler's, come as the handler
- * returns; "sent" has somebody else, a profiler's handler, send what is to interrupt the calls. */
+ * With arguments only the second: "followed SIGNAL...": those signals, a profiler's, come as the
+ * handler returns; "sent": other code, a profiler's handler, sends the signal that interrupts the
+ * calls. */
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
@@ -28,9 +28,9 @@
 
 #include "test/programs/check.h"
 
-/* How long each call waits to its end; after how long, and then again and again, the program's signal
- * comes; and how long the call would wait then: on a busy machine the time could be over before
- * the signal is looked at. */
+/* The time of each call; the time after which, and then repeatedly, the program's signal comes; and
+ * the time that the call would then wait: on a busy machine it might otherwise be over before the
+ * signal is handled. */
 #define END_MS    50
 #define SIGNAL_MS 15
 #define LONG_MS   60000
@@ -44,7 +44,7 @@ static sem_t semaphore;
 static sigset_t unused;
 static volatile int signals;
 
-/* More than these end a call at any rate. */
+/* More than these end a call in any case. */
 #define MOST_SIGNALS 200
 
 static int followers[8];
@@ -73,7 +73,7 @@ static bool is_less(const struct timespec *left)
 		(left->tv_sec == wait_time.tv_sec && left->tv_nsec < wait_time.tv_nsec));
 }
 
-/* Each returns what the call does, an error as -1 and errno. */
+/* Each returns the call's result, an error as -1 and errno. */
 static int do_poll(void)
 {
 	struct pollfd fd = { .fd = quiet, .events = POLLIN };
@@ -316,7 +316,7 @@ static int do_writev(void)
 	return (int)writev(sender, &part, 1);
 }
 
-/* The same by syscall(2). The kernel writes what is left over some of the times. */
+/* The same by syscall(2). The kernel writes the remaining time over some of the times. */
 static long raw(long number, long a, long b, long c, long d, long e, long f)
 {
 	return syscall(number, a, b, c, d, e, f);
@@ -433,7 +433,7 @@ static int raw_io_getevents(void)
 	return (int)raw(SYS_io_getevents, (long)events, 1, 1, (long)event, (long)&wait_time, 0);
 }
 
-/* libaio's, which a preload stands in front of whether it is there or not. */
+/* libaio's, which a preload interposes whether the library is loaded or not. */
 int io_getevents(unsigned long context, long least, long most, void *happened,
 		 const struct timespec *timeout) __attribute__((weak));
 
@@ -454,7 +454,7 @@ static int do_splice(void)
 	return (int)splice(receiver, NULL, pipe_end, NULL, 8, 0);
 }
 
-/* Up to glibc 2.40, and on x86-64 alone, as stream.h says. */
+/* Up to glibc 2.40, and only on x86-64, as stream.h explains. */
 #if defined(__x86_64__) && !__GLIBC_PREREQ(2, 41)
 #define STREAMS 1
 static FILE *reading, *writing;
@@ -637,7 +637,7 @@ static void set_up(void)
 	writing = fdopen(sender, "w");
 	CHECK(reading && writing && !setvbuf(writing, NULL, _IONBF, 0));
 #endif
-	/* Fill the socket, so that to send is to wait. */
+	/* Fill the socket, so that a send waits. */
 	memset(data, 0, sizeof(data));
 	while (send(sender, data, sizeof(data), MSG_DONTWAIT) > 0)
 		;
@@ -681,7 +681,7 @@ static void until_signal(const struct wait *wait)
 	CHECK(sent || now_ns(CLOCK_MONOTONIC) - start >= SIGNAL_MS * 1000000ULL - 1000000);
 }
 
-/* What the kernel restarts after one handler and not after the other. */
+/* Calls that the kernel restarts after one handler and not after the other. */
 static void restarts(void)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };

@@ -1,6 +1,7 @@
-/* A library that measures walks through the stack of who calls it: CPython by ctypes, PHP by FFI and Perl by its
- * loader, as walks(), node as an addon, or Ruby as an extension. Prints what a walk takes with the frames of the script, and without, in a handler and at an allocation; the
- * least of many rounds, with all that a walk reads in the processor's caches. */
+/* A library that measures walks of its caller's stack: for CPython by ctypes, for PHP by FFI and
+ * for Perl by its loader, as walks(); for node as an addon, and for Ruby as an extension. Prints
+ * the time of a walk with the script's frames, and without, in a handler and at an allocation: the
+ * minimum of many rounds, with all data in the processor's caches. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
-/* A preload that walks the stack of each thread of an interpreter as often as it can, in a handler that comes between any
- * two instructions: tens of thousands of times a second, where the kernel's clocks of CPU time come some hundred times. A
- * timer interrupts the thread, and the processor's trap flag does behind each of the next few instructions.
+/* A preload that walks the stack of each thread of an interpreter as often as it can, in a handler
+ * between any two instructions: tens of thousands of times a second, where the kernel's CPU clocks
+ * expire some hundred times. A timer interrupts the thread, and the processor's trap flag
+ * interrupts it after each of the next few instructions.
  *
- * WALKS_TO is the folder for what was met: PID.walks has a line for each pair of functions of which one has called the
- * other, as `asprof-agent collapsed --lines --frames script` shows them, and a line "[walks] N" now and then: so many more walks
- * that had such functions, and began elsewhere than that thread's last one. "[steps] N" are those of them that the trap flag
- * had begun, and "[without] N" had no such function. */
+ * WALKS_TO is the folder for the results. PID.walks has a line for each pair of caller and called
+ * function, as `asprof-agent collapsed --lines --frames script` shows them, and from time to time a
+ * line "[walks] N": so many more walks that had such functions, and began elsewhere than that
+ * thread's last one. "[steps] N" is the number of those that the trap flag started, and "[without]
+ * N" had no such function. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,14 +32,14 @@
 
 #define SIGNAL    (SIGRTMAX - 3)
 #define DEPTH     1024
-#define STEPS_MAX 8     /* of one instruction each that follow a timer's walk, fewer than these */
-#define SOON_NS   2000u /* the next timer is due after this, and something up to SPREAD_NS */
+#define STEPS_MAX 8     /* single-stepped walks after a timer's walk, fewer than these */
+#define SOON_NS   2000u /* the next timer is due after this, and up to SPREAD_NS */
 #define SPREAD_NS 20000u
 #define ASLEEP_NS \
 	10000000u /* the longest pause of a thread that does not move, or has no such functions */
 #define BEGUN_NS \
-	900000000u /* Ruby goes to the very end of its stack at first, where there is no room for a handler */
-#define BARREN_MAX 64 /* walks in a row that had none: then it is one of those */
+	900000000u /* Ruby uses the very end of its stack at first, where a handler has no space */
+#define BARREN_MAX 64 /* walks in a row without any: then it is such a thread */
 #define PAIRS_BITS 20
 #define UNNAMED    64
 #define TRAP_FLAG  0x100
@@ -51,30 +53,30 @@ static _Atomic uintptr_t unnamed[UNNAMED]; /* frames that had no name yet */
 
 #define TEXT_MAX (2 * (FRAME_NAME_MAX + FRAME_FILE_MAX + 32))
 
-/* The threads that are walked, each by a timer of its own. */
+/* The threads that are walked, each with its own timer. */
 static _Thread_local struct walked {
 	uintptr_t low, high; /* of its stack */
 	uintptr_t pc, sp;    /* where the last walk began */
 	timer_t timer;
-	uint64_t pause_ns;   /* before the next, where it has not moved */
+	uint64_t pause_ns;   /* before the next one, if it has not moved */
 	unsigned int barren; /* walks in a row without such functions */
-	unsigned int steps;  /* that are to come */
+	unsigned int steps;  /* that are still to come */
 	bool walked;
-	/* The handler may be on a program's stack for signals, which is small. The last walk stays. */
+	/* The handler may be on a program's small signal stack. The last walk stays. */
 	uintptr_t pcs[2][DEPTH];
 	size_t depth[2];
 	unsigned int last, renewals;
 	char text[TEXT_MAX];
 } self;
 
-/* ---- What was met ---- */
+/* ---- Results ---- */
 
 static char *put_text(char *to_text, const char *text)
 {
 	return stpcpy(to_text, text);
 }
 
-/* (Nothing of stdio is called in a handler.) */
+/* (A handler uses no stdio.) */
 static char *put_number(char *to_text, uint32_t number)
 {
 	char digits[12], *at = digits + sizeof(digits) - 1;
@@ -100,8 +102,9 @@ static char *put_frame(char *text, const struct script_frame *frame)
 	return put_text(text, ")");
 }
 
-/* Put FRAME off that has no name. (The agent asks for names when a chunk is over, and not while another thread, which has
- * come upon the function, is about to tell its name.) False: there are too many. */
+/* Postpone FRAME, which has no name. (The agent reads names when a chunk is over, and not while
+ * another thread, which has found the function, is about to write its name.) False: there are too
+ * many. */
 static bool put_off(uintptr_t frame)
 {
 	uintptr_t none;
@@ -126,8 +129,8 @@ static void write_line(const char *text, char *end)
 		_exit(9);
 }
 
-/* Tell that OUTER, if there is any, has called INNER, when it is met for the first time (or another pair was in its place
- * since). */
+/* Record that OUTER, if there is any, has called INNER, the first time (or after another pair had
+ * its place). */
 static void tell(uintptr_t outer, uintptr_t inner)
 {
 	uint64_t key = ((inner + frame_table_renewals()) * 0x9e3779b97f4a7c15u) ^
@@ -140,7 +143,7 @@ static void tell(uintptr_t outer, uintptr_t inner)
 		return;
 	if ((outer && !is_named(outer, &frame) && put_off(outer)) ||
 	    (!is_named(inner, &frame) && put_off(inner)))
-		return; /* and is told when it has one */
+		return; /* and is recorded when it has one */
 	atomic_store_explicit(slot, key, memory_order_relaxed);
 	if (outer && frame_table_find(outer, &frame))
 		end = put_text(put_frame(end, &frame), ";");
@@ -158,8 +161,8 @@ static uintptr_t script_frame_from(const uintptr_t *pcs, size_t at, size_t depth
 	return at < depth ? pcs[at] : 0;
 }
 
-/* Tell what this thread's walk, the last one, has that the one before it had not: outer frames mostly stay. Returns whether
- * it has any function. */
+/* Record the frames of this thread's last walk that the one before did not have: outer frames
+ * mostly stay. Returns whether it has any function. */
 static bool tell_new(void)
 {
 	const uintptr_t *pcs = self.pcs[self.last], *before = self.pcs[!self.last];
@@ -191,7 +194,8 @@ static void due_in(uint64_t ns)
 	timer_settime(self.timer, 0, &when, NULL);
 }
 
-/* Walk from where UC is, if that is elsewhere than before. What has such functions is counted, as one of *ALSO too. */
+/* Walk from UC, if that is elsewhere than before. A walk with such functions is counted, also in
+ * *ALSO. */
 static bool walk(const ucontext_t *uc, _Atomic unsigned long *also)
 {
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP],
@@ -270,7 +274,7 @@ static void on_timer(int signo, siginfo_t *info, void *context)
 
 /* ---- Threads ---- */
 
-static bool off; /* in a forked child, which has nobody who looks for interpreters */
+static bool off; /* in a forked child, which has no thread that looks for interpreters */
 
 /* After FIRST_NS, less than a second. */
 static void walk_this_one(unsigned int first_ns)
@@ -358,13 +362,13 @@ static act *real_sigaction(void)
 	return real;
 }
 
-/* What the program wants with SIGTRAP (node puts back all signals as it begins) would end it. */
+/* A program's own action for SIGTRAP (node resets all signals at its start) would end it. */
 int sigaction(int signo, const struct sigaction *action, struct sigaction *before)
 {
 	return real_sigaction()(signo, signo == SIGTRAP ? NULL : action, before);
 }
 
-/* ---- Who looks for interpreters, and counts ---- */
+/* ---- The thread that looks for interpreters, and counts ---- */
 
 static void tell_count(const char *what, _Atomic unsigned long *count)
 {
@@ -374,7 +378,7 @@ static void tell_count(const char *what, _Atomic unsigned long *count)
 		dprintf(to, "[%s] %lu\n", what, now);
 }
 
-/* Frames that had no name when they were met: whoever was about to tell it has had time since. */
+/* Frames that had no name when they were found: by now there was time to write it. */
 static void tell_unnamed(void)
 {
 	static char text[TEXT_MAX];
@@ -430,7 +434,7 @@ __attribute__((constructor)) static void begin(void)
 	snprintf(path, sizeof(path), "%s/%d.walks", getenv("WALKS_TO"), (int)getpid());
 	to = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	cfi_lookup_init();
-	/* (Neither comes in the other, nor does the program's in the midst of a walk.) */
+	/* (Neither interrupts the other, and no signal of the program interrupts a walk.) */
 	sigfillset(&action.sa_mask);
 	sigfillset(&step.sa_mask);
 	if (to < 0 || modules_open() || real_sigaction()(SIGNAL, &action, NULL) ||

@@ -1,9 +1,9 @@
-/* Runs a program that makes no descriptors, under ptrace(2), and tells of each one that appears in its
- * table below FLOOR all the same. From the program's first call of getsid(2) on, made by its main
- * thread. The loader may open each library once, and its cache, when the program calls dlopen(3).
+/* Runs a program that makes no descriptors, under ptrace(2), and reports each one that appears in
+ * its table below FLOOR. It starts at the program's first call of getsid(2) in its main thread. The
+ * loader may open each library once, and its cache, when the program calls dlopen(3).
  *
  * usage: watch_fds FLOOR PROGRAM [ARGUMENT...]
- * Ends with 0; 1 after a line for each; 77 where it cannot watch. */
+ * Ends with 0; 1 after a line for each; 77 if it cannot watch. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Its header and the kernel's do not go together. */
+/* Its header and the kernel's conflict. */
 long ptrace(int request, ...);
 
 #define THREADS_MAX 4096
@@ -27,7 +27,7 @@ long ptrace(int request, ...);
 
 static struct thread {
 	pid_t tid;
-	struct ptrace_syscall_info entry; /* of the call that it is in */
+	struct ptrace_syscall_info entry; /* of its current call */
 } threads[THREADS_MAX];
 
 static char loaded[LOADS_MAX][256];
@@ -96,7 +96,7 @@ static bool makes_descriptor(const struct ptrace_syscall_info *call)
 	return false;
 }
 
-/* What OPENAT opens; "" for another call. */
+/* The path that OPENAT opens; "" for another call. */
 static void read_path(pid_t tid, const struct ptrace_syscall_info *call, char *path, size_t size)
 {
 	struct iovec here = { path, size - 1 };
@@ -177,7 +177,7 @@ static void on_call(pid_t tid)
 	}
 }
 
-/* Which signal to go on with. */
+/* The signal to continue with. */
 static int on_stop(pid_t tid, int status)
 {
 	int signo = WSTOPSIG(status);

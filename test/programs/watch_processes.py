@@ -1,7 +1,7 @@
-"""Watches process PID and all that descend from it until PID is gone, or a line comes on standard input; then prints
-a line for each: pid, name, seconds for which it was seen, and how many milliseconds of CPU time the kernel counted
-for its threads, without the agent's: at least from when the agents' LOG said that it is profiled, and at most
-since it began; and whether it ever was. Usage: watch_processes.py PID LOG"""
+"""Watches process PID and all its descendants until PID has ended, or a line comes on standard input. Then it prints
+a line for each: pid, name, seconds for which it was seen, and its threads' milliseconds of CPU time according to the
+kernel, without the agent's. Of these there is a minimum, since the agents' LOG reported profiling, and a maximum, since
+the start. The last value is whether it was ever profiled. Usage: watch_processes.py PID LOG"""
 import os
 import re
 import select

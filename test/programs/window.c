@@ -1,5 +1,5 @@
-/* Sends a signal of the program's at each instruction between the end of a sample's handler, which
- * has interrupted a call that waits, and the call made again: each must end the call. The first
+/* Sends a signal of the program at each instruction between the end of a sample's handler, which
+ * has interrupted a waiting call, and the restart of the call: each must end the call. The first
  * argument is the sampler's signal. Prints "ok"; or "no ptrace". */
 #include <elf.h>
 #include <linux/futex.h>
@@ -28,7 +28,7 @@
 #define WAIT_S   1000
 #define WATCH_MS 10000
 
-/* How far the window may reach at most, in instructions. */
+/* Maximum length of the window, in instructions. */
 #define MOST_STEPS 5000
 
 static const struct timespec wait_time = { .tv_sec = WAIT_S };
@@ -95,8 +95,7 @@ static const struct wait {
 	const char *name;
 	long (*call)(void);
 	int flags; /* of the handler */
-	int every; /* instructions; more than one where it would take long, but fewer than the
-		    * last ones before the system call, in which no code can look any more */
+	int every; /* instructions; more than one if it would take long, but fewer than the last ones before the system call, in which no code can check any more */
 } waits[] = {
 	{ "poll", do_poll, SA_RESTART, 5 },
 	{ "poll for ever", do_poll_for_ever, SA_RESTART, 1 },
@@ -108,7 +107,7 @@ static const struct wait {
 	{ "read", do_read, 0, 1 },
 };
 
-/* What the traced process tells. */
+/* Messages of the traced process. */
 static struct report {
 	volatile long result;
 	volatile int error, signals;
@@ -179,7 +178,7 @@ static void on_watch(int signo)
 	(void)signo;
 }
 
-/* Until it stops, and why; -1 when it does not, as it waits. */
+/* Wait until it stops, and return why; -1 if it waits and does not stop. */
 static int next_stop(pid_t pid)
 {
 	int status;
@@ -191,7 +190,7 @@ static int next_stop(pid_t pid)
 	return status >> 8;
 }
 
-/* For how long a round is watched; its signal comes again and again, as it might fall between two
+/* How long a round is watched; its signal comes again and again, as it might fall between two
  * waits. */
 static void watch(int ms)
 {
@@ -229,7 +228,7 @@ static long call_number(pid_t pid)
 #endif
 }
 
-/* The next instruction is a call that waits. */
+/* The next instruction is a waiting call. */
 static bool is_about_to_wait(pid_t pid)
 {
 	struct user_regs_struct registers = registers_of(pid);
@@ -248,7 +247,7 @@ static bool is_about_to_wait(pid_t pid)
 #endif
 }
 
-/* On to the beginning of a call that is WANTED, through signals that come. */
+/* Continue to the beginning of a call that is WANTED, through signals. */
 static void on_to(pid_t pid, int (*wanted)(long number))
 {
 	int stop = go(pid, PTRACE_SYSCALL, 0);
@@ -264,8 +263,8 @@ static int is_return(long number)
 	return number == SYS_rt_sigreturn;
 }
 
-/* One round: the signal comes STEPS instructions behind the sample's handler. Returns false when
- * that is behind the call made again. */
+/* One round: the signal comes STEPS instructions after the sample's handler. Returns false if that
+ * is after the restart of the call. */
 static bool ends_it(pid_t pid, const struct wait *wait, int sampler, int steps)
 {
 	bool within = true;
@@ -273,7 +272,7 @@ static bool ends_it(pid_t pid, const struct wait *wait, int sampler, int steps)
 
 	watch(WATCH_MS);
 	on_to(pid, is_wait);
-	/* It pends, and interrupts the call as soon as that would wait. */
+	/* It is pending, and interrupts the call as soon as that would wait. */
 	CHECK(!syscall(SYS_tgkill, pid, pid, sampler));
 	on_to(pid, is_return);
 	for (int i = 0; i < steps && within; i++) {
