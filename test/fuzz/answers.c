@@ -1,5 +1,5 @@
-/* Fuzzes what servers answer, whatever they are asked: metadata services, STS and the store. The
- * input is cut at each NUL: its pieces are the answers, one after another. */
+/* Fuzzes responses of servers, to any request: metadata services, STS and the store. The input is
+ * split at each NUL: its pieces are the responses, one after another. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

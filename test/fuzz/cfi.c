@@ -1,5 +1,5 @@
-/* engine/cfi/cfi: any bytes as .eh_frame_hdr and .eh_frame compile to a table that any offset can be
- * looked up in. The first byte tells how much of the input is the header. */
+/* engine/cfi/cfi: any bytes as .eh_frame_hdr and .eh_frame compile to a table in which any offset
+ * can be looked up. The first byte is the length of the header's part of the input. */
 #include <stdlib.h>
 #include <string.h>
 

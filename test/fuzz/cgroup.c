@@ -1,4 +1,4 @@
-/* Feed bytes as what /proc/PID/cgroup holds. */
+/* Any bytes as the contents of /proc/PID/cgroup. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	path = cgroup_path(text);
-	/* Behind "ID:CONTROLLERS:" of some line, and no more than the rest of that. */
+	/* After "ID:CONTROLLERS:" of some line, and only the rest of that line. */
 	if (path &&
 	    (path < text + 2 || path > text + size || path[-1] != ':' || strchr(path, '\n')))
 		abort();

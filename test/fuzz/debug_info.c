@@ -1,5 +1,5 @@
-/* Any bytes as a debug file, asked for what is at some addresses. libdw is the system's, so what it
- * runs through does not guide the fuzzer; what it does to memory is seen all the same. */
+/* Any bytes as a debug file, queried for some addresses. libdw is the system's, so its code does
+ * not guide the fuzzer; its memory errors are detected nevertheless. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,14 +12,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What libdw forgets of a damaged file is libdw's: the command ends soon. */
+/* Leaks of libdw in a damaged file are libdw's: the command ends soon. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libdw.so\n";
 }
 
-/* Where compilers put the code of small programs. */
+/* Typical addresses of small programs' code. */
 #define CODE_FIRST 0x1000
 #define CODE_LAST  0x1400
 
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	message_disabled = true;
 	if (!dwarf_library() || fd < 0 || debug_store_open(&store, NULL, 0, false))
-		abort(); /* nothing would be tried: install libdw1 */
+		abort(); /* nothing would be tested: install libdw1 */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!fd_write(fd, data, size, 0) && !debug_info_open(&info, store, path, "fuzz")) {
 		ask(info);

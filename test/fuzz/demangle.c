@@ -1,5 +1,4 @@
-/* Feed bytes as a symbol to the demangler, once as they are and once behind each start that
- * makes it look. */
+/* Any bytes as a symbol for the demangler, unchanged and after each prefix of a mangled name. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Feed bytes as an ELF file to the reader and to all that stand on it: the choice among symbols,
- * PLT stubs, packed symbols. */
+/* Any bytes as an ELF file for the reader and its users: the choice of symbols, PLT stubs, packed
+ * symbols. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static void read_notes(struct elf *elf)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy = malloc(size ? size : 1); /* aligned, and exactly as long */
+	uint8_t *copy = malloc(size ? size : 1); /* aligned, and of exactly that length */
 	struct elf *elf;
 
 	if (!copy)

@@ -1,4 +1,4 @@
-/* Feed bytes as a module in memory, whose symbols are found by what its own dynamic section says. */
+/* Any bytes as a module in memory, whose symbols are found by its own dynamic section. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static uint8_t *module;
 	struct elf *image;
 
-	/* Between two pages that are not there: what reads beyond it fails, and does not fault. */
+	/* Between two unmapped pages: a read beyond it fails, and does not fault. */
 	if (!module) {
 		module = mmap(NULL, MODULE_BYTES + 2 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
 			      -1, 0);

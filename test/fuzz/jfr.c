@@ -1,4 +1,4 @@
-/* Any bytes as a recording: all that the commands do with chunks, events and constants. */
+/* Any bytes as a recording: all operations of the commands on chunks, events and constants. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 	struct jfr_event event;
 	struct jfr_scan scan;
 	uint32_t id, thread;
-	int left = 200; /* deep stacks behind every event would only be slow */
+	int left = 200; /* deep stacks of every event would only be slow */
 
 	jfr_scan_start(&scan, chunk, ~0u);
 	while (jfr_scan_next(&scan, &event)) {
@@ -80,7 +80,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A block of its own, so that a read past the end is seen. */
+	/* A separate block, so that a read past its end is detected. */
 	uint8_t *copy = malloc(size + 1);
 	struct jfr_error error = { 0 };
 	struct jfr_header header;

@@ -1,4 +1,4 @@
-/* Any bytes as a page of a bucket's list; and what names it has as those of reports. */
+/* Any bytes as a page of a bucket's list; and its names as those of reports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int take(void *arg, const struct listing_entry *object)
 	struct object_name name;
 
 	(void)arg;
-	/* What points into the key stays in it. */
+	/* Pointers into the key stay in it. */
 	if (object_name_parse(&name, object->key) &&
 	    (name.group + name.group_length > object->key + strlen(object->key) ||
 	     name.machine + name.machine_length > object->key + strlen(object->key) ||

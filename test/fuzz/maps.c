@@ -1,5 +1,5 @@
-/* Feed bytes as what /proc/self/maps holds, where names of files are anything: what is mapped at an address,
- * and what the places of a stack are called. */
+/* Any bytes as the contents of /proc/self/maps, where names of files may be anything: the mapping
+ * at an address, and the names of a stack's positions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

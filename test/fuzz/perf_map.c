@@ -1,5 +1,5 @@
-/* Feed bytes as the list of code that is made at run time, which anything in the process may write:
- * half of it first, then all of it, as it grows. */
+/* Any bytes as the list of code that is generated at run time, which any code in the process may
+ * write: half of it first, then all of it, as it grows. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ENTRIES 64
 
-static char path[] = "/dev/shm/asprof-fuzz-XXXXXX"; /* a disk would be most of the time */
+static char path[] = "/dev/shm/asprof-fuzz-XXXXXX"; /* a disk would take most of the time */
 
 static void remove_list(void)
 {
@@ -31,7 +31,7 @@ static int list(void)
 	return fd;
 }
 
-/* Addresses near the small ones that lists begin with, and far from each other. */
+/* Addresses near the small ones at the start of lists, and far from each other. */
 static void spread(struct symbol_entry *entries, struct symbol_entry **sorted)
 {
 	memset(entries, 0, ENTRIES * sizeof(*entries));

@@ -1,4 +1,4 @@
-/* Any bytes as what a program tells of its threads' contexts: what the attributes are called. */
+/* Any bytes as a program's description of its threads' contexts: the names of the attributes. */
 #include <stdlib.h>
 #include <string.h>
 

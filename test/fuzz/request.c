@@ -1,5 +1,5 @@
-/* Fuzzes what a peer sends to the live endpoint: the request's reading, in pieces whose length is the input's
- * first byte, and the fields of its query and its body. */
+/* Fuzzes a client's request to the live endpoint: its parser, with pieces whose length is the
+ * input's first byte, and the fields of its query and its body. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

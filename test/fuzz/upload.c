@@ -1,4 +1,4 @@
-/* Fuzzes what the uploads read from others: config files, URLs, times, answers, notes. */
+/* Fuzzes external data of the uploads: config files, URLs, times, responses, notes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The image's C library by itself: a static program that is linked as the image is. What would reach
- * beyond its own threads must do nothing at all, and what ends a program elsewhere ends a thread. */
+/* The image's C library alone: a static program, linked like the image. Functions that would affect
+ * other threads must do nothing, and functions that end a program elsewhere end a thread. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,8 +59,8 @@ static uint64_t mask(void)
 	return blocked;
 }
 
-/* A signal that waits for the process, of those that musl keeps for itself and the first that glibc
- * gives to programs: it kills the program as soon as any thread lets it through. */
+/* A signal that is pending for the process, of those that musl reserves and the first that glibc
+ * gives to programs: it kills the program as soon as any thread unblocks it. */
 static void wait_with_signals(void)
 {
 	uint64_t all = UINT64_MAX;
@@ -94,7 +94,7 @@ static unsigned next(unsigned *seed)
 	return *seed >> 8;
 }
 
-/* Blocks of all sizes, each full of its own number, in no order. */
+/* Blocks of all sizes, each filled with its own number, in random order. */
 static void *allocate(void *argument)
 {
 	unsigned seed = (unsigned)(uintptr_t)argument;
@@ -206,7 +206,7 @@ static void *end_thread(void *argument)
 	return NULL;
 }
 
-/* Not by pthread_join: the thread does not get so far as to tell. */
+/* Not by pthread_join: the thread does not reach the end. */
 static void ends_a_thread(const char *what, void (*how)(void))
 {
 	static struct ending ending;

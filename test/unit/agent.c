@@ -1,5 +1,6 @@
-/* core/agent.c, core/agent/agent_thread.c and core/agent/session.c: intervals become reports, whatever the engine does. The engines and the reporter
- * are the test's own; the engines write chunks as small as chunks can be. */
+/* core/agent.c, core/agent/agent_thread.c and core/agent/session.c: intervals become reports,
+ * whatever the engine does. The engines and the reporter are the test's own; the engines write the
+ * smallest possible chunks. */
 #include "core/agent/agent_thread.h"
 
 #include <errno.h>
@@ -32,16 +33,16 @@
 enum step { START, DUMP, STOP, STEPS };
 
 struct fake {
-	const char *fails[STEPS]; /* what that step answers; NULL: it works */
+	const char *fails[STEPS]; /* the result of that step; NULL: success */
 	bool cannot_dump;         /* dump writes nothing */
-	bool ends;                /* by itself, before it is told to go on or to stop */
-	unsigned int memory_kb;   /* that it says it holds */
+	bool ends;                /* by itself, before the next command */
+	unsigned int memory_kb;   /* that it reports */
 	_Atomic int calls[STEPS];
 	int fd;                    /* of the recording; -1: not open */
-	struct engine_start start; /* the last; its file is gone */
-	int recording;             /* the number of that */
-	int nice[STEPS];           /* that of the agent's thread, when it was called last */
-	unsigned char serial;      /* of the next chunk, so that each is told from the others */
+	struct engine_start start; /* the last; its file is closed */
+	int recording;             /* its number */
+	int nice[STEPS];           /* of the agent's thread, at the last call */
+	unsigned char serial;      /* of the next chunk, so that chunks can be distinguished */
 };
 
 static struct fake engine = { .fd = -1 }, mem_engine = { .fd = -1 };
@@ -50,7 +51,7 @@ static bool with_mem_engine;
 static struct {
 	bool wanted;
 	int error;      /* in the middle of writing them */
-	unsigned count; /* of reports that were given some */
+	unsigned count; /* of reports with samples */
 } labels;
 
 static struct {
@@ -58,8 +59,8 @@ static struct {
 	unsigned char serials[REPORTS];
 	uint64_t taken[REPORTS];
 	bool final[REPORTS];
-	int error;     /* what deliver returns */
-	sem_t *slowly; /* posted when the first comes, which then takes a while */
+	int error;     /* the result of deliver */
+	sem_t *slowly; /* posted at the first report, which then takes a while */
 	_Atomic int drains, closes;
 } got;
 
@@ -357,7 +358,7 @@ START_TEST(is_nice_from_the_first_report_on)
 }
 END_TEST
 
-/* Which waits for it. */
+/* A reporter that waits for it. */
 START_TEST(is_not_nice_at_the_end_of_a_short_program)
 {
 	int own = getpriority(PRIO_PROCESS, 0);
@@ -440,7 +441,7 @@ START_TEST(each_report_has_its_labels)
 	with_mem_engine = _i & 1;
 	config.native_mem_bytes = with_mem_engine ? 0 : OPTION_OFF;
 	labels.wanted = true;
-	labels.error = _i & 2 ? -ENOSPC : 0; /* goes without them */
+	labels.error = _i & 2 ? -ENOSPC : 0; /* continues without them */
 	engine.cannot_dump = _i & 4;         /* rotates by restart */
 	start_agent();
 	ck_assert(eventually(five_reports));
@@ -477,12 +478,12 @@ START_TEST(failed_dump_ends_the_agent)
 	engine.fails[DUMP] = "disk full";
 	start_agent();
 	ck_assert(eventually(has_ended));
-	ck_assert(eventually(runs_no_more)); /* its last steps come behind that */
+	ck_assert(eventually(runs_no_more)); /* its last steps come after that */
 	ck_assert_int_eq(got.count, 0);
 }
 END_TEST
 
-/* The engine may write on: its descriptor, and so the file, must stay. */
+/* The engine may continue to write: its descriptor, and so the file, must stay. */
 START_TEST(failed_stop_leaves_the_file)
 {
 	engine.cannot_dump = true;
@@ -541,7 +542,7 @@ static void *flush(void *unused)
 	return unused;
 }
 
-/* What was sampled since the report under way was cut is in the next one. */
+/* Samples since the cut for the present report are in the next one. */
 START_TEST(flush_during_a_report_waits_for_the_next)
 {
 	pthread_t other;
@@ -581,7 +582,8 @@ static void ask_at_the_end(void)
 	atomic_store(&shared->agent.setting.state, SETTING_ASKED);
 }
 
-/* A thread that asks while the agent ends finds an answer, and a futex word that has changed. */
+/* A thread that sends a request while the agent ends gets an answer, and a futex word that has
+ * changed. */
 START_TEST(a_question_at_the_end_is_answered)
 {
 	ck_assert_int_eq(agent_start(due_ns, begin, ask_at_the_end), 0);
@@ -600,7 +602,7 @@ static bool a_report(void)
 	return got.count >= 1;
 }
 
-/* The queue spreads the requests of a fleet; the intervals are whole. */
+/* The queue spreads the requests of a fleet; the intervals are not shortened. */
 START_TEST(the_first_interval_is_whole_with_a_bucket)
 {
 	uint64_t began = clock_monotonic_ns();

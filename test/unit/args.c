@@ -1,4 +1,4 @@
-/* Command lines, and the values in them. */
+/* Command lines, and their values. */
 
 #include "decoder/commands/args.h"
 #include "decoder/output/message.h"
@@ -101,7 +101,7 @@ START_TEST(command_lines)
 }
 END_TEST
 
-/* What looks like a repetition of a repetition, and is none. */
+/* Expressions that look like nested repetitions, and are not. */
 START_TEST(expressions)
 {
 	static const char *const right[][2] = {

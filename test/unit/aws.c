@@ -1,5 +1,5 @@
-/* Who we are and where we are: credentials, regions, hosts, by servers that are played here. Each
- * is as strict as the real one: an unexpected method, URL or header is answered with 400. */
+/* Identity and region: credentials, regions and hosts, from servers that the test plays. Each is as
+ * strict as the real one: an unexpected method, URL or header gets 400. */
 #include "upload/aws/aws.h"
 
 #include <cjson/cJSON.h>
@@ -22,9 +22,9 @@
 
 struct scene {
 	const char *method, *url;
-	const char *header, *value; /* must be there; NULL: none need */
+	const char *header, *value; /* required; NULL: none is */
 	const char *body_part;
-	long status; /* 0: nobody there */
+	long status; /* 0: no server */
 	const char *answer;
 };
 
@@ -171,8 +171,7 @@ START_TEST(region_in_order)
 }
 END_TEST
 
-/* What such a server says by plain HTTP would become part of a host name, a path, or a line that is
- * read on a terminal. */
+/* A response by plain HTTP would become part of a host name, a path, or a line on a terminal. */
 static const struct scene evil[] = {
 	{ "PUT", IMDS "api/token", TTL, "300", NULL, 200, "TOKEN" },
 	{ "GET", IMDS "meta-data/iam/security-credentials/", SHOW, "TOKEN", NULL, 200,
@@ -283,7 +282,7 @@ static char *temporary(const char *text)
 	return path[n];
 }
 
-/* Where a path, or a word from the server, would be put behind: nobody is asked. */
+/* A path, or a word from a server, would be appended: no request is sent. */
 static char *const bad_bases[][4] = {
 	{ "ECS_CONTAINER_METADATA_URI_V4=http://host/?token=secret",
 	  "AWS_EC2_METADATA_SERVICE_ENDPOINT=http://user:secret@host" },
@@ -314,7 +313,7 @@ START_TEST(asks_at_no_bad_url_and_tells_no_secret)
 	host_find(&host, &aws, "auto");
 	ck_assert_int_eq(host.kind, HOST_UNKNOWN);
 	ck_assert_int_eq(credentials_default(&provider, &aws), 0);
-	sent = 0; /* by those that know no better, to the usual address */
+	sent = 0; /* from clients without the setting, to the default address */
 	if (strstr(entries[1], "STS"))
 		ck_assert_int_eq(provider->get(provider, &got), -EINVAL);
 	else if (strstr(entries[1], "FULL"))
@@ -370,7 +369,7 @@ static const char config_text[] = "[default]\nregion = eu-west-1\n"
 static const char keys_text[] = "[default]\naws_access_key_id=AK\naws_secret_access_key=SK\n"
 				"[keys]\naws_access_key_id=SOURCE\naws_secret_access_key=X\n";
 
-/* The thread sanitizer does not outlive a clone(2) in its own memory, and an emulator has none. */
+/* The thread sanitizer does not survive a clone(2) with shared memory, and an emulator has none. */
 static bool can_clone(void)
 {
 	return !THREAD_SANITIZED && !getenv("TEST_RUNNER");
@@ -532,13 +531,13 @@ START_TEST(cache_renews_early)
 	ck_assert_int_eq(cached_get(cache), 0);
 	ck_assert_int_eq(asked, 1);
 	now += 1;
-	source_err = -EIO; /* what is there is good for five minutes more */
+	source_err = -EIO; /* the present ones are valid for five minutes more */
 	ck_assert_int_eq(cached_get(cache), 0);
 	ck_assert_int_eq(cached_get(cache), 0);
 	ck_assert_int_eq(asked, 2);
 	now += 300;
 	ck_assert_int_eq(cached_get(cache), -EIO);
-	ck_assert_int_eq(cached_get(cache), -EIO); /* not asked twice in a second */
+	ck_assert_int_eq(cached_get(cache), -EIO); /* not requested twice in a second */
 	ck_assert_int_eq(asked, 3);
 	source_err = 0;
 	now += 60;

@@ -1,4 +1,4 @@
-/* asyncprof/block_allocator.c: as malloc(3), by several threads at once and within signal handlers. */
+/* asyncprof/block_allocator.c: like malloc(3), for several threads at once and in signal handlers. */
 #include "asyncprof/block_allocator.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void is(const char *block, size_t bytes, char byte)
 	ck_assert_uint_eq(i, bytes);
 }
 
-/* Each has room for what was asked, is aligned, and overlaps with none. */
+/* Each block has the requested size, is aligned, and overlaps no other. */
 START_TEST(of_all_sizes)
 {
 	char *blocks[3000];
@@ -69,7 +69,7 @@ START_TEST(again)
 }
 END_TEST
 
-/* Also one that somebody has written to. */
+/* Also one that was written to. */
 START_TEST(zeroed)
 {
 	static const size_t sizes[] = { 1, 100, 5000, 100000, 3000000 };
@@ -122,7 +122,7 @@ START_TEST(too_much)
 }
 END_TEST
 
-/* What was given back has no pages any more, when it is large. */
+/* A large freed block has no pages any more. */
 START_TEST(pages_go)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), there = 0;
@@ -139,7 +139,7 @@ START_TEST(pages_go)
 }
 END_TEST
 
-/* Takes and gives back in no order, and finds in each what it put there. */
+/* Allocates and frees in random order, and checks the contents. */
 static void churn(unsigned int seed, size_t rounds)
 {
 	static const size_t sizes[] = { 1, 24, 30, 200, 5000, 70000 };
@@ -187,7 +187,7 @@ START_TEST(at_once)
 }
 END_TEST
 
-/* A handler allocates wherever it has interrupted that. */
+/* A handler allocates at any point of that. */
 static atomic_int interrupted;
 
 static void on_alarm(int signo)
@@ -216,7 +216,7 @@ START_TEST(in_its_midst)
 }
 END_TEST
 
-/* A child of a fork that came in the midst of it goes on with its own, and its parent's is as it was. */
+/* A fork during a call: the child continues with its own memory, and the parent's is unchanged. */
 static void *fork_often(void *unused)
 {
 	for (int i = 0; i < 50; i++) {

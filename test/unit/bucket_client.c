@@ -1,5 +1,5 @@
-/* decoder/bucket/bucket_client.c: a bucket is listed page by page, and objects come whole, by a store that is
- * played here from a script. */
+/* decoder/bucket/bucket_client.c: a bucket is listed page by page, and objects arrive complete,
+ * from a store that the test plays by a script. */
 #include "decoder/bucket/bucket_client.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 
 #define STEPS 16
 
-/* What is asked, in order, and what is answered. */
+/* The expected requests, in order, and the responses. */
 struct step {
 	const char *url;   /* a part of it */
-	const char *range; /* what that header has; NULL: it is not there */
+	const char *range; /* the value of that header; NULL: it is missing */
 	long status;       /* 0: none, but ERR */
 	int err;           /* after BODY */
 	const char *body, *region, *sha256;
@@ -219,7 +219,7 @@ START_TEST(tries_again)
 		{ "list-type", .status = 503, .body = ERROR("SlowDown") },
 		{ "list-type", .status = 500 },
 		{ "list-type", .status = 200, .body = LIST("") },
-		/* Now it is there, so it may be there again. */
+		/* The store has answered, so it is retried again. */
 		{ "list-type", .err = -ECONNREFUSED },
 		{ "list-type", .status = 200, .body = LIST("") },
 		{ 0 },
@@ -235,7 +235,7 @@ START_TEST(tries_again)
 }
 END_TEST
 
-/* ... but not for ever, and not what nothing mends. */
+/* ... but not for ever, and not after permanent errors. */
 static const struct {
 	struct step step;
 	int tries;
@@ -273,7 +273,7 @@ END_TEST
 	LIST(ROW(key) "<IsTruncated>true</IsTruncated><NextContinuationToken>" token \
 		      "</NextContinuationToken>")
 
-/* A server leads in a circle of one page, or of several after some others; or says for ever that there is more. */
+/* A server leads in a cycle of one page, or of several after some others; or never ends. */
 static const struct {
 	struct step steps[STEPS];
 	const char *said;
@@ -306,7 +306,7 @@ START_TEST(a_list_that_never_ends)
 }
 END_TEST
 
-/* At Amazon, whatever region was taken first. */
+/* At Amazon, whatever region was used first. */
 START_TEST(follows_the_bucket)
 {
 	static char *const amazon[] = { "AWS_ACCESS_KEY_ID=0123456789", "AWS_SECRET_ACCESS_KEY=S",
@@ -320,7 +320,7 @@ START_TEST(follows_the_bucket)
 		  .body = "abcdef" },
 		{ 0 },
 	};
-	struct bucket_client *beside;
+	struct bucket_client *second;
 	int fd = memfd_create("object", MFD_CLOEXEC);
 
 	bucket_client_close(client);
@@ -329,9 +329,9 @@ START_TEST(follows_the_bucket)
 	ck_assert_int_eq(list(""), 0);
 	ck_assert_str_eq(scope, "us-east-2");
 	ck_assert_str_eq(bucket_client_base(client), "https://bucket.s3.eu-west-1.amazonaws.com/");
-	ck_assert_int_eq(bucket_client_clone(&beside, client), 0);
-	ck_assert_int_eq(bucket_client_fetch(beside, &objects.list[0], fd), 0);
-	bucket_client_close(beside);
+	ck_assert_int_eq(bucket_client_clone(&second, client), 0);
+	ck_assert_int_eq(bucket_client_fetch(second, &objects.list[0], fd), 0);
+	bucket_client_close(second);
 	close(fd);
 	expect_end();
 }
@@ -369,14 +369,14 @@ static const struct {
 	  NULL,
 	  0 },
 	{ { { "/a.zip", .status = 200, .body = "abcdef" } }, "\"e\"", 0, NULL, 0 },
-	/* Broken off in the middle: the rest alone. */
+	/* Broken off in the middle: only the rest is requested. */
 	{ { { "/a.zip", .status = 200, .body = "abcd", .err = -EIO },
 	    { "/a.zip", "bytes=4-", .status = 206, .body = "ef", .sha256 = SHA256 } },
 	  "\"e\"",
 	  0,
 	  NULL,
 	  0 },
-	/* ... or the whole where the store does not know that, or where nobody knows what it was. */
+	/* ... or the whole object, if the store does not support that, or its ETag is unknown. */
 	{ { { "/a.zip", .status = 200, .body = "abcd", .err = -EIO },
 	    { "/a.zip", "bytes=4-", .status = 200, .body = "abcdef", .sha256 = SHA256 } },
 	  "\"e\"",
@@ -389,14 +389,14 @@ static const struct {
 	  0,
 	  NULL,
 	  0 },
-	/* All of it came before it broke off. */
+	/* All of it came before the connection broke. */
 	{ { { "/a.zip", .status = 200, .body = "abcdef", .err = -ETIMEDOUT },
 	    { "/a.zip", .status = 200, .body = "abcdef" } },
 	  "\"e\"",
 	  0,
 	  NULL,
 	  0 },
-	/* Who brings nothing is not asked again at once. */
+	/* After a response without data, there is a pause. */
 	{ { { "/a.zip", .status = 200, .body = "abcd", .err = -EIO },
 	    { "/a.zip", "bytes=4-", .status = 206, .body = "", .err = -EIO },
 	    { "/a.zip", "bytes=4-", .status = 206, .body = "ef" } },
@@ -404,7 +404,7 @@ static const struct {
 	  0,
 	  NULL,
 	  1 },
-	/* Something on the way changes it, once. */
+	/* One corrupted response. */
 	{ { { "/a.zip", .status = 200, .body = "abcdeF", .sha256 = SHA256 },
 	    { "/a.zip", .status = 200, .body = "abcdef", .sha256 = SHA256 } },
 	  "\"e\"",

@@ -1,4 +1,4 @@
-/* engine/cfi/cfi: entries assembled here, the C library's own, and entries cut and spoilt. */
+/* engine/cfi/cfi: entries assembled here, the C library's own, and truncated and damaged entries. */
 #include "engine/cfi/cfi.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void put_u32(struct section *section, uint32_t value)
 	put(section, &value, 4);
 }
 
-/* End an entry that began at BEGIN with its length's place: padded, and the length filled in. */
+/* End an entry that began at BEGIN, the place of its length: pad it, and fill the length in. */
 static void put_end(struct section *section, size_t begin)
 {
 	uint32_t length;
@@ -187,7 +187,7 @@ START_TEST(one_program)
 
 	put_cie(&section, "zR");
 	put_fde(&section, 0, TEXT + 0x100, 0x100, program->code, program->size);
-	/* Another entry, so that there is a table even when this one has no rule. */
+	/* Another entry, so that there is a table even if this one has no rule. */
 	put_fde(&section, 0, TEXT + 0x300, 0x10, "", 0);
 	put_u32(&section, 0);
 	source = source_of(&section);
@@ -252,8 +252,8 @@ START_TEST(signal_frame)
 END_TEST
 
 /* Equal rules of different modules are one. */
-/* Code that its source calls the outermost, and the byte before it, where a return to its begin is
- * looked up, unless that is of the function before. */
+/* Code that its source marks as outermost, and the byte before it, which is looked up for a return
+ * to its first instruction, unless that belongs to the function before. */
 START_TEST(outermost_code)
 {
 	struct section section = { .length = 0 };
@@ -304,7 +304,7 @@ END_TEST
 #define INTERNERS    4
 #define INTERN_RULES 10000
 
-/* Handlers put rules in as well, at any moment. */
+/* Handlers add rules too, at any moment. */
 static void *intern_all(void *argument)
 {
 	size_t stride = *(const size_t *)argument;
@@ -320,7 +320,7 @@ static void *intern_all(void *argument)
 
 START_TEST(rules_of_several_threads)
 {
-	/* Prime to how many there are, so that each thread puts in all. */
+	/* Coprime to their number, so that each thread adds all. */
 	static const size_t strides[INTERNERS] = { 1, 1, 7, 9999 };
 	struct unwind_rule rule = { .kind = RULE_SP };
 	pthread_t threads[INTERNERS];
@@ -344,7 +344,7 @@ START_TEST(rules_of_several_threads)
 }
 END_TEST
 
-/* More rules than there are indices: those left over are walked by frame pointer. */
+/* More rules than there are indices: the rest is walked by frame pointer. */
 START_TEST(rules_run_out)
 {
 	struct section section;
@@ -385,7 +385,7 @@ START_TEST(nothing_there)
 }
 END_TEST
 
-/* Every cut and every single spoilt byte: any answer, no harm. */
+/* Every truncation and every single damaged byte: any result, no fault. */
 START_TEST(spoilt)
 {
 	struct section whole = { .length = 0 }, section;

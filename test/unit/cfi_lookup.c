@@ -1,5 +1,5 @@
-/* engine/cfi/cfi_lookup: what a handler reads from a module's sections is what was compiled from them,
- * at every instruction; and sections that are not there are not read. */
+/* engine/cfi/cfi_lookup: a handler reads the same rules from a module's sections as those compiled
+ * from them, at every instruction. Missing sections are not read. */
 #include "engine/cfi/cfi_lookup.h"
 
 #include <dlfcn.h>
@@ -36,10 +36,11 @@ static bool look_up(struct unwind_rule *rule, uintptr_t pc)
 	return cfi_lookup(rule, pc, &block);
 }
 
-/* Where padding ends in an entry that no rule can say, as the dynamic linker of aarch64 has one. */
+/* The end of the padding in an entry that no rule can express, as the dynamic linker of aarch64 has
+ * one. */
 static size_t only_read;
 
-/* What is read for PC is what was compiled for it. Returns whether anything is. */
+/* The rule that is read for PC is the compiled one. Returns whether there is one. */
 static bool compare(uintptr_t pc)
 {
 	const struct unwind_rule *compiled = &unwind_rules[unwind_map_find(pc)];
@@ -56,7 +57,7 @@ static bool compare(uintptr_t pc)
 	return true;
 }
 
-/* Modules are large: a step that meets every function, and all places in one, after some rounds. */
+/* Modules are large: a step that reaches every function, and all places in one, after some rounds. */
 #define STRIDE 61
 
 START_TEST(agrees_with_what_is_compiled)
@@ -159,8 +160,7 @@ START_TEST(module_that_has_just_come)
 	ck_assert_int_eq(compile_modules(), 1);
 	ck_assert(compare(pc));
 
-	/* Sections that cannot be read end the lookup, no more. (An emulator says of all memory that
-	 * it can be read.) */
+	/* Unreadable sections only end the lookup. (An emulator reports all memory as readable.) */
 	if (getenv("TEST_RUNNER"))
 		goto out;
 	ck_assert_int_ne(dl_iterate_phdr(find_header, &header), 0);
@@ -194,7 +194,7 @@ static void *come_and_go(void *data)
 	return NULL;
 }
 
-#define LOOKUPS 2000 /* that find it, and as many that do not */
+#define LOOKUPS 2000 /* successful ones, and as many others */
 
 START_TEST(module_that_comes_and_goes)
 {

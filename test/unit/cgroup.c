@@ -1,4 +1,4 @@
-/* upload/aws/cgroup.c: the path is found in either version's list, colons and all. */
+/* upload/aws/cgroup.c: the path is found in the list of either version, with its colons. */
 #include "upload/aws/cgroup.h"
 
 #include <string.h>

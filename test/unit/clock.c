@@ -1,4 +1,4 @@
-/* core/clock: the kernel's time, however it is asked for. */
+/* core/clock: the kernel's time, by each way to read it. */
 #include "core/clock.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ START_TEST(of_a_thread_and_of_none)
 }
 END_TEST
 
-/* An emulator may have no such image. */
+/* An emulator may have no vDSO. */
 START_TEST(needs_no_call_where_the_kernel_has_brought_one)
 {
 	ck_assert_ptr_null(vdso_function("no_such_function"));

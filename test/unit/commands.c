@@ -1,5 +1,5 @@
-/* The reading commands, called as main() calls them, on a recording whose content is known: two
- * seconds from 22:13:20, a chunk each; see fixtures/jfr_sample.h. */
+/* The reading commands, called as main() calls them, on a known recording: two seconds from
+ * 22:13:20, a chunk each; see fixtures/jfr_sample.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void clear(void)
 	sample_remove(&sample);
 }
 
-/* Call FUNCTION with the words of LINE, then the recording; what it prints is in PRINTED. */
+/* Call FUNCTION with the words of LINE, then the recording; its output is in PRINTED. */
 static int run(int (*function)(int argc, char **argv), const char *line)
 {
 	int out = memfd_create("out", MFD_CLOEXEC), saved = dup(STDOUT_FILENO), argc = 0, status;
@@ -48,14 +48,14 @@ static int run(int (*function)(int argc, char **argv), const char *line)
 	return status;
 }
 
-/* All that is printed. */
+/* The whole output. */
 static void expect(int (*function)(int argc, char **argv), const char *line, const char *text)
 {
 	ck_assert_int_eq(run(function, line), 0);
 	ck_assert_str_eq(printed, text);
 }
 
-/* A part of what is printed. */
+/* A part of the output. */
 static void expect_part(int (*function)(int argc, char **argv), const char *line, const char *text)
 {
 	ck_assert_int_eq(run(function, line), 0);
@@ -123,7 +123,8 @@ END_TEST
 
 START_TEST(losses)
 {
-	/* Each chunk tells 22 of full rings, 55 that came late, 33 of timers, 44 of the table, 66 stalls. */
+	/* Each chunk reports 22 for full rings, 55 late ones, 33 for timers, 44 for the table, 66
+	 * stalls. */
 	expect_part(cmd_summary, "summary",
 		    "Lost      44 samples: taken faster than they were collected; lengthen the "
 		    "sampling intervals\n"
@@ -158,7 +159,8 @@ static void run_for_errors(int (*function)(int argc, char **argv), const char *l
 	close(saved);
 }
 
-/* 154 samples are lost, and 22 were taken. No line is said twice: so each command has another name. */
+/* 154 samples are lost, and 22 were taken. No line is printed twice: so each command has another
+ * name. */
 START_TEST(all_that_print_shares_tell_losses)
 {
 	static const char lost[] =
@@ -166,7 +168,7 @@ START_TEST(all_that_print_shares_tell_losses)
 		"lengthen the sampling intervals";
 	static const struct {
 		int (*function)(int argc, char **argv);
-		const char *line, *json; /* in what is printed; NULL: nothing */
+		const char *line, *json; /* in the output; NULL: nothing */
 	} rows[] = {
 		{ cmd_top, "top1", NULL },
 		{ cmd_top, "top2 --json", "\"losses\":{\"lost_samples\":154,\"kept_samples\":22," },
@@ -193,12 +195,12 @@ START_TEST(all_that_print_shares_tell_losses)
 	}
 	run_for_errors(cmd_top, "live --live", 0);
 	ck_assert_ptr_nonnull(strstr(printed, "88 living allocations are unknown"));
-	run_for_errors(cmd_top, "part --cpu --to 500ms", 0); /* of the first chunk alone */
+	run_for_errors(cmd_top, "part --cpu --to 500ms", 0); /* of the first chunk only */
 	ck_assert_msg(strstr(printed, "77 of 88 samples"), "%s", printed);
 }
 END_TEST
 
-/* Six samples, or three beside three: no share is exact to a point. */
+/* Six samples, or three in each of two columns: no share is exact to a point. */
 START_TEST(top_tells_how_exact_shares_are)
 {
 	expect_part(cmd_top, "top --cpu", "%   95% CI  function\n");
@@ -211,7 +213,7 @@ START_TEST(top_tells_how_exact_shares_are)
 }
 END_TEST
 
-/* A method of Java, which was interpreted at first and compiled later, and a library by two names. */
+/* A Java method that was interpreted at first and compiled later, and a library with two names. */
 static int name_alike(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
 		      struct jfr_frame_name *out)
 {
@@ -229,11 +231,12 @@ static int name_alike(void *context, const uintptr_t *pcs, const bool *is_return
 	return 0;
 }
 
-/* For the next recording of write_another(): what was lost, and its setting "nativemem" (NULL: none). */
+/* For the next recording of write_another(): its losses, and its setting "nativemem" (NULL: none). */
 static struct jfr_losses another_losses;
 static const char *another_interval;
 
-/* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample alone. */
+/* Replace the sample by one of allocations on two such stacks; with MEMORY false, of one CPU sample
+ * only. */
 static void write_another(bool memory)
 {
 	static const uintptr_t early[] = { 0x10, 0x20 }, late[] = { 0x11, 0x21 };
@@ -288,7 +291,7 @@ START_TEST(leaks_mark_an_incomplete_total)
 }
 END_TEST
 
-/* A setting that was made is not asked for. */
+/* The message does not suggest a setting that was made. */
 START_TEST(an_interval_without_samples_is_named)
 {
 	static const struct {
@@ -311,7 +314,8 @@ START_TEST(an_interval_without_samples_is_named)
 }
 END_TEST
 
-/* How to record what was not. (Each command has another name, as no line is printed twice.) */
+/* How to record the missing events. (Each command has another name, because no line is printed
+ * twice.) */
 START_TEST(what_was_not_recorded_has_a_setting)
 {
 	static const struct {
@@ -342,7 +346,7 @@ START_TEST(what_was_not_recorded_has_a_setting)
 }
 END_TEST
 
-/* A server has hundreds of threads: the busiest are shown, and how many more there are. */
+/* A server has hundreds of threads: the busiest are shown, and the number of the others. */
 START_TEST(busiest_threads)
 {
 	expect_part(cmd_summary, "summary", "Threads   2\n        11  [burner tid=1001]\n");
@@ -354,7 +358,7 @@ START_TEST(busiest_threads)
 }
 END_TEST
 
-/* Whichever is read first: the settings shown are those of the latest one, java.jfr. */
+/* In any order of reading: the settings shown are those of the latest one, java.jfr. */
 START_TEST(latest_settings)
 {
 	static const char *const lines[] = {

@@ -1,4 +1,4 @@
-/* profile/aggregate/confidence: how exact a share is, and how many digits it deserves. */
+/* profile/aggregate/confidence: the error of a share, and its number of digits. */
 #include "profile/aggregate/confidence.h"
 
 #include <math.h>
@@ -74,7 +74,8 @@ START_TEST(nothing_has_an_interval_of_nothing)
 }
 END_TEST
 
-/* Four samples that stand for 100 allocations each, and one of an allocation so large that it is always sampled. */
+/* Four samples that represent 100 allocations each, and one of an allocation so large that it is
+ * always sampled. */
 START_TEST(weighted_samples_count_by_what_chance_left)
 {
 	struct profile profile = PROFILE_INIT;

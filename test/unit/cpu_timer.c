@@ -1,5 +1,5 @@
-/* core/cpu_timer: a thread owes one sample for each interval of its CPU time, at a random moment of it, and a wait is
- * interrupted at most once for a sample. */
+/* core/cpu_timer: a thread owes one sample for each interval of its CPU time, at a random moment of
+ * it, and a wait is interrupted at most once for a sample. */
 #include "core/timer/cpu_timer.h"
 
 #include <pthread.h>
@@ -42,7 +42,7 @@ static void on_signal(int signo)
 	cpu_timer_continue(&timer, cpu_ns, !due && is_waiting);
 }
 
-/* Two thousand moments of an interval are told apart: one of them is the target, and they are spread. */
+/* An interval has two thousand possible moments: one of them is the target, and they are spread. */
 START_TEST(one_random_target_in_each_interval)
 {
 	uint64_t base, sum = 0;
@@ -94,7 +94,7 @@ START_TEST(late_samples_are_taken_once)
 }
 END_TEST
 
-/* Threads of a fiftieth of an interval: one in fifty owes a sample, whichever they are. */
+/* Threads of a fiftieth of an interval: one in fifty owes a sample, at random. */
 START_TEST(short_threads_are_spread)
 {
 	unsigned owed = 0;
@@ -126,14 +126,14 @@ static void *burn(void *unused)
 	cpu_timer_stop(&timer);
 	ck_assert_int_ge(samples, (int)(used / interval_ns) - 1);
 	ck_assert_int_le(samples, (int)(used / interval_ns) + 2);
-#ifndef __SANITIZE_THREAD__ /* which delays signals, on a busy machine beyond this loop */
-	/* Most of them by a signal of their own. */
+#ifndef __SANITIZE_THREAD__ /* which delays signals, on a busy machine for longer than this loop */
+	/* Most of them by their own signal. */
 	ck_assert_int_ge(signals, 2);
 #endif
 	return unused;
 }
 
-/* By the CPU timer and the fine one; and where the fine one does it all. */
+/* By the CPU timer and the fine one; and by the fine one alone. */
 START_TEST(cpu_time_is_sampled)
 {
 	static const uint64_t intervals[] = { 40 * MS, 10 * MS, MS };
@@ -185,14 +185,14 @@ static void *end_late(void *unused)
 	before_ns = clock_cpu_ns();
 	samples += (int)cpu_timer_end(&timer);
 	ck_assert_int_ge(samples, 19);
-	/* Nothing is left but what has become due since then. */
+	/* Only the samples that have become due since then are left. */
 	ck_assert_uint_le(cpu_timer_end(&timer), (clock_cpu_ns() - before_ns) / MS + 1);
 	ck_assert(!thread_timer_exists(&timer.fine));
 	cpu_timer_stop(&timer);
 	return unused;
 }
 
-/* The end of a thread brings what no signal did. */
+/* The end of a thread takes the remaining samples. */
 START_TEST(end_takes_what_is_due)
 {
 	pthread_t thread;
@@ -216,7 +216,8 @@ static void *end_at_once(void *without_fine)
 	return NULL;
 }
 
-/* A timer of the monotonic clock costs more than the rest: most of the threads that end at once come to have none. */
+/* A timer of the monotonic clock costs more than the rest: most of the threads that end at once get
+ * none. */
 START_TEST(short_threads_have_the_cheaper_timer)
 {
 	unsigned without_fine = 0;
@@ -231,7 +232,7 @@ START_TEST(short_threads_have_the_cheaper_timer)
 }
 END_TEST
 
-/* The same of threads that wait for longer than an interval and use next to nothing. */
+/* The same for threads that wait for longer than an interval and use almost no CPU time. */
 START_TEST(waiting_threads_have_the_cheaper_timer)
 {
 	unsigned without_fine = 0;
@@ -247,7 +248,8 @@ START_TEST(waiting_threads_have_the_cheaper_timer)
 }
 END_TEST
 
-/* A thread that has used next to nothing, and an interval that is long, has the timer alone that never wakes it. */
+/* A thread that has used almost no CPU time, with a long interval, has only the timer that never
+ * wakes it. */
 START_TEST(second_kernel_timer_is_made_when_it_is_needed)
 {
 	signal(SIGRTMIN, SIG_IGN);
@@ -259,7 +261,8 @@ START_TEST(second_kernel_timer_is_made_when_it_is_needed)
 }
 END_TEST
 
-/* The share of signals that may pend is spent: there is no fine timer, and all samples are taken at ticks. */
+/* The limit of pending signals is reached: there is no fine timer, and all samples are taken at
+ * ticks. */
 START_TEST(cpu_timer_does_alone)
 {
 	uint64_t used;

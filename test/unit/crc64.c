@@ -1,4 +1,4 @@
-/* The checksum of .xz files is the one that the format defines. */
+/* The checksum of .xz files is the one of the format. */
 #include <lzma.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* Any truncation of a recording, and any flipped byte: the whole way of a command ends, in an error
- * or a result, within the bound of memory. Run under the sanitizers this is where wild reads would
- * show. A sample of them by default; with DAMAGE=0/1 every length, and every byte of the file with
- * each of its bits flipped, and all of them; with DAMAGE=2/3 the last of three shares. */
+/* Every truncation of a recording, and every flipped byte: the whole work of a command ends, in an
+ * error or a result, within the memory bound. Under sanitizers it would show invalid reads. A
+ * sample of them by default; with DAMAGE=0/1 every length, and every byte of the file with each of
+ * its bits flipped, and all of them; with DAMAGE=2/3 the last of three shares. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,11 @@
 
 #define MODEL "test/fuzz/corpus/jfr/native"
 
-/* Kilobytes that reading may take; a sanitizer keeps what was freed for a while. */
+/* Kilobytes that reading may take; a sanitizer keeps freed memory for a while. */
 #define MEMORY_MAX (ADDRESS_SANITIZED ? 600u << 10 : 64u << 10)
 
-/* Of the sample one in so many is read. A wild read is the address sanitizer's to find;
- * the thread sanitizer looks at how the threads that read end, which has fewer ways and takes it longer. */
+/* One in so many of the sample is read. The address sanitizer finds invalid reads; the thread
+ * sanitizer checks the end of the reading threads, which has fewer variants and takes longer. */
 #define SPARSER (THREAD_SANITIZED ? 8 : 1)
 
 static uint8_t model[65536];
@@ -80,7 +80,7 @@ END_TEST
 
 START_TEST(truncated)
 {
-	/* One chunk, cut anywhere: nothing of it is read. */
+	/* One truncated chunk: nothing of it is read. */
 	for (size_t size = 1 + share; size < model_size; size += shares ? shares : 97 * SPARSER)
 		ck_assert(read_bytes(model, size) == 0);
 	/* A whole chunk and a part of another: the whole one is read. */

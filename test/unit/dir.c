@@ -1,4 +1,5 @@
-/* upload/files/dir.c: directories are made, opened, and trusted only where nobody else can reach in. */
+/* upload/files/dir.c: directories are made, opened, and trusted only if no other user can write to
+ * them. */
 #include "upload/files/dir.h"
 
 #include <errno.h>

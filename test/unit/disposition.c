@@ -1,4 +1,4 @@
-/* core/disposition: the kernel calls the handler, as it was asked to, and finds the way back. */
+/* core/disposition: the kernel calls the handler as requested, and the handler returns correctly. */
 #include "core/disposition.h"
 
 #include <stdbool.h>
@@ -45,7 +45,7 @@ static const struct disposition noted = {
 	.mask = DISPOSITION_ALL & ~(UINT64_C(1) << (SIGSEGV - 1)),
 };
 
-/* Twice: it came back the first time. */
+/* Twice: it returned the first time. */
 START_TEST(a_handler_is_called_and_left)
 {
 	union sigval sent = { .sival_int = 4711 };
@@ -69,7 +69,7 @@ START_TEST(what_was_set_is_told)
 	ck_assert_ptr_eq(old.handler, (void *)SIG_DFL);
 	ck_assert_int_eq(disposition_get(SIGNO, &now), 0);
 	ck_assert_ptr_eq(now.handler, (void *)note);
-	/* Two cannot be blocked. (An emulator does not take them out.) */
+	/* Two cannot be blocked. (An emulator does not remove them.) */
 	if (getenv("TEST_RUNNER"))
 		now.mask &= ~disposition_bit(SIGKILL) & ~disposition_bit(SIGSTOP);
 	ck_assert_uint_eq(now.mask,
@@ -79,7 +79,7 @@ START_TEST(what_was_set_is_told)
 }
 END_TEST
 
-/* Compilers' unwinders get from the handler to the function that was interrupted. */
+/* Compilers' unwinders get from the handler to the interrupted function. */
 static void interrupted_one(void);
 
 static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *unused)

@@ -1,4 +1,5 @@
-/* decoder/commands/doctor_target: the answer of the child that looks at a process, who may be anybody by then. */
+/* decoder/commands/doctor_target: the answer of the child that checks a process. Its contents are
+ * not trusted. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void report_finding(struct doctor_subject *subject, enum severity severit
 
 static int parse_answer(const char *data, size_t length, struct doctor_subject *subject)
 {
-	char *copy = malloc(length + 1); /* of just that size: for the address sanitizer */
+	char *copy = malloc(length + 1); /* of exactly that size: for the address sanitizer */
 	int err;
 
 	memcpy(copy, data, length);

@@ -16,7 +16,7 @@
 
 #include "test/fixtures/suite.h"
 
-/* A file with two segments, three sections and one build-id; a test may damage each part. */
+/* A file with two segments, three sections and one build id; a test may damage each part. */
 struct image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[2];
@@ -241,7 +241,7 @@ START_TEST(vdso_is_a_whole_file)
 }
 END_TEST
 
-/* In the way of the loader. */
+/* As the loader maps it. */
 START_TEST(one_symbol_of_an_image)
 {
 	static const char *const names[] = { "malloc", "environ", "qsort", "__libc_start_main" };

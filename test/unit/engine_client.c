@@ -1,5 +1,5 @@
-/* asyncprof/engine_client: what the agent asks of async-profiler goes by a mailbox, and comes to an end whatever the
- * other side does. That side is the test's own. */
+/* asyncprof/engine_client: the agent's commands to async-profiler go through a mailbox, and end
+ * whatever the other side does. That side is the test's own. */
 #include "asyncprof/engine_client.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static struct engine engine;
 static struct engine_start start;
 static char problem[MAILBOX_PROBLEM_MAX];
 
-/* What the other side does with a question; false: it answers no more. */
+/* The other side's action for a command; false: it does not answer any more. */
 static bool (*does)(void);
 static pthread_t other;
 
@@ -187,7 +187,7 @@ START_TEST(a_library_cannot_be_loaded)
 }
 END_TEST
 
-/* A wake that came meanwhile is the agent's still. */
+/* A wakeup that came meanwhile is still for the agent. */
 static bool wakes_the_agent(void)
 {
 	wake_up(&wake);
@@ -208,7 +208,7 @@ static bool hangs(void)
 	return false;
 }
 
-/* The agent is to end, and was given no time for it: the least that there is goes by. */
+/* The agent must end, and has no time left: the minimum is used. */
 START_TEST(who_does_not_answer_is_left)
 {
 	uint64_t began = clock_monotonic_ns();
@@ -221,7 +221,7 @@ START_TEST(who_does_not_answer_is_left)
 	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_NS / 2);
 	ck_assert_uint_eq(atomic_load(&mailbox.state), MAILBOX_ABANDONED);
 
-	/* Its memory may be written still, and nothing more is asked. */
+	/* Its memory may still be written, and there are no more commands. */
 	began = clock_monotonic_ns();
 	ck_assert_int_eq(engine.stop(), -EIO);
 	ck_assert_int_ne(engine_client_open(&engine, &mailbox, &wake, false, problem), 0);

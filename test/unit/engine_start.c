@@ -1,4 +1,5 @@
-/* core/agent/engine_start.c: what an engine is started with, by a config and by the user's options for engines. */
+/* core/agent/engine_start.c: the parameters of an engine's start, from the config and from the
+ * user's options for engines. */
 #include "core/agent/engine_start.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* core/error_text: the C library's words, for all errors that have any here. */
+/* core/error_text: the C library's texts, for all errors that have one here. */
 #include "core/error_text.h"
 
 #include <errno.h>

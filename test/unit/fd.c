@@ -1,4 +1,4 @@
-/* core/fd: descriptors out of the way, and reads and writes that are whole. */
+/* core/fd: high descriptor numbers, and complete reads and writes. */
 #include "core/fd.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ END_TEST
 
 static const int limits[] = { 16, 64, FD_FLOOR, FD_FLOOR + 1, FD_FLOOR + 3, 2 * FD_FLOOR };
 
-/* There is room for a few at each. */
+/* There is space for a few at each. */
 START_TEST(raises_as_far_as_the_limit_allows)
 {
 	struct rlimit limit = { .rlim_cur = (rlim_t)limits[_i], .rlim_max = (rlim_t)limits[_i] };
@@ -135,7 +135,7 @@ START_TEST(opens_what_proc_has_of_a_thread)
 	close(fd);
 	sem_post(&may_end);
 	pthread_join(thread, NULL);
-	/* Another process's is none of this one's. */
+	/* A number of another process is not used in this one. */
 	ck_assert_int_eq(fd_of_thread(getppid(), "comm", 0), -ENOENT);
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* asyncprof/fd_proxy: calls for the program's threads, made where the engine's descriptors are. */
+/* asyncprof/fd_proxy: calls for the program's threads, made in the descriptor table of the engine. */
 #include "asyncprof/fd_proxy.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 static pthread_barrier_t turn;
 static int opened;
 
-/* As a thread that the library starts finds it. */
+/* In a thread that the library starts. */
 static bool is_here_for_others;
 
 static void *check_proxy(void *unused)
@@ -70,7 +70,7 @@ static bool desk_is_open(void)
 	return !opened;
 }
 
-/* The lowest number that the program has free. */
+/* The lowest number that is free in the program. */
 static int lowest(void)
 {
 	int fd = dup(STDIN_FILENO);
@@ -129,7 +129,7 @@ START_TEST(lists_elsewhere)
 }
 END_TEST
 
-/* A number of the engine's is nothing of the program's. */
+/* A number of the engine is not valid in the program's table. */
 START_TEST(writes_nowhere_else)
 {
 	int ends[2], fd;
@@ -174,7 +174,7 @@ static void *ask_often(void *unused)
 	return unused;
 }
 
-/* Also while the thread that a handler interrupts is itself in the proxy. */
+/* Also if the thread that a handler interrupts is itself in a call of the proxy. */
 START_TEST(serves_many)
 {
 	struct itimerval every_ms = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };

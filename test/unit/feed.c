@@ -1,5 +1,5 @@
-/* Where recordings come from, one after another: what is open is closed again, however far a feed
- * was read. */
+/* Sources of recordings, one after another: open files are closed again, however far a feed was
+ * read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void clear(void)
 	sample_remove(&sample);
 }
 
-/* How many of this process's mappings are files without a name, as members are unpacked into. */
+/* Number of this process's mappings of unnamed files, into which members are unpacked. */
 static int unnamed_mappings(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -54,7 +54,7 @@ START_TEST(closes_what_it_opened)
 {
 	int before = unnamed_mappings();
 
-	/* All four chunks, and a fifth that is not there. */
+	/* All four chunks, and a missing fifth. */
 	for (int wanted = 0; wanted <= 5; wanted++) {
 		char *paths[] = { packed };
 		struct feed_chunk chunk;

@@ -1,4 +1,4 @@
-/* core/format: the same text as by the C library, for all that the project has in its lines. */
+/* core/format: the same text as the C library's, for all forms that the project uses. */
 #include "core/format.h"
 
 #include <limits.h>
@@ -34,7 +34,7 @@ START_TEST(text)
 }
 END_TEST
 
-/* Without a NUL behind them. */
+/* Without a NUL after them. */
 START_TEST(bytes_beyond_the_precision_are_not_read)
 {
 	const char bytes[3] = { 'a', 'b', 'c' };
@@ -52,7 +52,7 @@ START_TEST(numbers)
 	AS_PRINTF("%lld %llu", LLONG_MIN, ULLONG_MAX);
 	AS_PRINTF("%zu %zd %jd %ju", SIZE_MAX, (ssize_t)-5, INTMAX_MIN, UINTMAX_MAX);
 	AS_PRINTF("%p", (void *)0x1234);
-	/* Those behind are still read right. */
+	/* The following arguments are still read correctly. */
 	AS_PRINTF("%llu %d %s", 1ull << 40, -3, "end");
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* profile/aggregate/frame_category: whose code a function is. */
+/* profile/aggregate/frame_category: the category of a function. */
 #include "profile/aggregate/frame_category.h"
 
 #include "test/fixtures/suite.h"

@@ -1,4 +1,4 @@
-/* core/options/glob: what fnmatch(3) finds, in the locale "C". */
+/* core/options/glob: the same matches as fnmatch(3), in the locale "C". */
 #include "core/options/glob.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,4 @@
-/* Which allocations live, and what a realloc makes of them. */
+/* Live allocations, and the effect of realloc. */
 
 #include "profile/aggregate/heap.h"
 #include "test/fixtures/suite.h"
@@ -50,14 +50,14 @@ static const struct allocation *only(void)
 
 START_TEST(pairs)
 {
-	/* Thousands that collide, are freed in another order, and leave the right ones. */
+	/* Thousands of colliding ones, freed in another order; the right ones are left. */
 	for (uint64_t i = 1; i <= 5000; i++)
 		allocate(i * 16, (int64_t)i, 10, "malloc");
 	for (uint64_t i = 5000; i >= 1; i--)
 		if (i % 1000)
 			heap_on_free(&heap, i * 16, 1, 9000, 1);
 	ck_assert_uint_eq(heap.live, 5);
-	heap_on_free(&heap, 16, 1, 9001, 1);    /* twice, or never allocated: nothing */
+	heap_on_free(&heap, 16, 1, 9001, 1);    /* twice, or never allocated: no effect */
 	heap_on_free(&heap, 16000, 2, 9001, 1); /* another process's */
 	ck_assert_uint_eq(heap.live, 5);
 	for (uint64_t i = 1000; i <= 5000; i += 1000)
@@ -73,7 +73,7 @@ START_TEST(realloc_lives_on)
 	allocate(0x2000, 900000100, 128, "realloc_hook");
 	ck_assert_int_eq(only()->birth_ns, 5000);
 	ck_assert_int_eq(only()->size, 128);
-	/* The first allocation is not counted as one that was freed. */
+	/* The first allocation is not counted as freed. */
 	ck_assert(heap.stacks[stack_of("malloc")].allocated == 0);
 	ck_assert(heap.stacks[stack_of("realloc_hook")].allocated == 1);
 }
@@ -102,8 +102,8 @@ START_TEST(tail)
 }
 END_TEST
 
-/* More than there is room for: the first part overflows, and 2, then 4 parts are each of their
- * own addresses, all of them in one part or another. */
+/* More than the table has space for: the first part overflows; then 2, and then 4 parts have their
+ * own addresses, and each address is in one part. */
 START_TEST(parts)
 {
 	const uint64_t count = 400000;
@@ -124,7 +124,7 @@ START_TEST(parts)
 		seen += heap.live;
 	}
 	ck_assert_uint_eq(seen, count / 2);
-	/* Lives are counted over all parts, once each. */
+	/* Lifetimes are counted over all parts, once each. */
 	ck_assert(heap.stacks[stack_of("malloc")].allocated == (double)count);
 	for (unsigned i = 0; i < LIFE_BUCKETS; i++)
 		freed += heap.stacks[stack_of("malloc")].freed[i];
@@ -187,7 +187,7 @@ static void state(struct heap_snapshot *s, int64_t time_ns, double bytes, int64_
 	s->found = true;
 }
 
-/* What an engine states of one process replaces the events of that process, and of no other. */
+/* An engine's table for a process replaces the events of that process only. */
 START_TEST(statements_are_of_one_process)
 {
 	allocate_in(1, 0x1000, 100, 64);
@@ -200,7 +200,8 @@ START_TEST(statements_are_of_one_process)
 }
 END_TEST
 
-/* One that ended at 500 holds what it held then, and its ages and growth are of that time. */
+/* A process that ended at 500 counts with its memory at that time, and its ages and growth are of
+ * that time. */
 START_TEST(ended_processes_count)
 {
 	allocate_in(1, 0x1000, 100, 64);
@@ -222,7 +223,7 @@ START_TEST(two_statements_tell_the_growth)
 {
 	struct heap_process *p = process(1, 0, 5000);
 
-	allocate_in(1, 0x1000, 4000, 64); /* no growth beside that of the statements */
+	allocate_in(1, 0x1000, 4000, 64); /* no growth but that of the tables */
 	state(&p->first, 1000, 300, 10);
 	state(&p->last, 4000, 900, 10);
 	add_up_all();
@@ -233,7 +234,7 @@ START_TEST(two_statements_tell_the_growth)
 }
 END_TEST
 
-/* With one statement alone, the single events tell it. */
+/* With one table alone, the single events show the growth. */
 START_TEST(growth_of_one_statement)
 {
 	struct heap_process *p = process(1, 0, 1000);

@@ -1,4 +1,4 @@
-/* Events of interleaved, overlapping runs come out in the order of time. */
+/* Events of interleaved, overlapping runs are visited in the order of time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct seen {
 	size_t count, enough;
 };
 
-/* Look at the order: by time, and of one time as they are in the chunk. */
+/* Check the order: by time, and equal times in the order of the chunk. */
 static bool note(void *arg, const struct jfr_event *event)
 {
 	struct seen *seen = arg;
@@ -83,7 +83,7 @@ START_TEST(merges)
 {
 	static const unsigned in_order[] = { 1, 2, 3, 4 };
 	static const unsigned two[] = { 1, 4, 7, 2, 3, 9 };
-	/* The second run begins while the first goes on, and a third after it has ended. */
+	/* The second run begins during the first, and a third after it has ended. */
 	static const unsigned pending[] = { 1, 2, 3, 10, 11, 12, 5, 6, 20, 4, 30 };
 	static const unsigned backwards[] = { 9, 8, 7, 6, 5, 4, 3 };
 
@@ -94,7 +94,7 @@ START_TEST(merges)
 }
 END_TEST
 
-/* More runs at one time than have their event at hand. */
+/* More runs at one time than there are buffers. */
 START_TEST(many_runs)
 {
 	static unsigned times[2000];
@@ -127,7 +127,7 @@ START_TEST(random_runs)
 }
 END_TEST
 
-/* More than are kept, so that the chunk is gone through several times: of one event each, of three,
+/* More events than are kept, so the chunk is read several times: with runs of one event, of three,
  * and all at one time. */
 START_TEST(more_runs_than_are_kept)
 {

@@ -1,4 +1,4 @@
-/* upload/http/http.c and http_curl.c: what is not to be sent is not, and what is secret is not said. */
+/* upload/http/http.c and http_curl.c: forbidden requests are not sent, and secrets are not printed. */
 #include "upload/http/http.h"
 
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ START_TEST(a_value_is_one_header)
 }
 END_TEST
 
-/* None of these gets as far as a connection. */
+/* None of these opens a connection. */
 static const struct {
 	const char *url, *proxy;
 } bad[] = {
@@ -64,17 +64,18 @@ START_TEST(no_secret_of_a_url_is_said)
 }
 END_TEST
 
-/* What the server does with each request that comes: read it all and answer, or say nothing and go; or go while it is still sent. */
+/* The server's action for each request: read it and answer, or close without an answer; or close
+ * while it is still being sent. */
 enum deed { ANSWER = 1, GO, GO_EARLY, HALF };
 
 static struct {
 	int listener;
-	const enum deed *deeds; /* 0 behind the last */
+	const enum deed *deeds; /* 0 after the last */
 	char url[64];
 	pthread_t thread;
 } server;
 
-/* Read a request's head, and its body where WHOLE. False where the connection has ended. */
+/* Read a request's head, and its body if WHOLE. False if the connection has ended. */
 static bool read_request(int fd, bool whole)
 {
 	char text[4096];
@@ -138,7 +139,7 @@ static void server_begin(const enum deed *deeds)
 	ck_assert_int_eq(pthread_create(&server.thread, NULL, serve, NULL), 0);
 }
 
-/* More than the kernel keeps for a reader. */
+/* More than the kernel buffers for a reader. */
 #define LARGE (32u << 20)
 
 static const struct {
@@ -152,7 +153,7 @@ static const struct {
 	{ { GO }, { { 9, true, true } } },
 	{ { GO_EARLY }, { { LARGE, true, false } } },
 	{ { HALF }, { { 9, true, false } } }, /* its status came */
-	/* curl sends it once more by itself, as the connection was an old one. */
+	/* curl repeats it once by itself, because the connection was an old one. */
 	{ { ANSWER, GO, ANSWER }, { { 9, false, false }, { 9, false, true } } },
 	{ { ANSWER, GO, GO }, { { 9, false, false }, { 9, true, true } } },
 };

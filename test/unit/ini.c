@@ -26,7 +26,7 @@ static const struct {
 	{ "[default\nregion = b\n", "default", "region", NULL },
 	{ "", "default", "region", NULL },
 
-	/* A key's case counts, and its value is as it is. */
+	/* A key is case-sensitive, and so is its value. */
 	{ "[default]\nRegion = b\n", "default", "region", NULL },
 	{ "[p]\nsecret = a/b+c=d#e;f\n", "p", "secret", "a/b+c=d#e;f" },
 	{ "[p]\nsecret = a # c\n", "p", "secret", "a" },
@@ -34,7 +34,7 @@ static const struct {
 	{ "[p]\nsecret = #a\n", "p", "secret", "#a" },
 	{ "[p]\nprocess = /bin/x --y \"z w\"\n", "p", "process", "/bin/x --y \"z w\"" },
 
-	/* The config file says what kind of section it is. */
+	/* The config file has the kind of each section. */
 	{ "[profile a b]\nregion = a\n", "profile a b", "region", "a" },
 	{ "[profile  a]\nregion = a\n", "profile a", "region", "a" },
 	{ "[profile\t\"a\"]\nregion = a\n", "profile a", "region", "a" },
@@ -54,7 +54,7 @@ static const struct {
 	{ "[default]\ns3.style = path\n", "default", "s3.style", "path" },
 };
 
-/* A copy of its own length, so that a sanitizer sees a byte too many being read. */
+/* A copy of exactly its length, so that a sanitizer detects one byte too many. */
 static char *get(const char *text, const char *section, const char *key)
 {
 	size_t length = strlen(text);

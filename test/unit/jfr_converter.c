@@ -1,4 +1,4 @@
-/* What async-profiler's converter makes of our recordings. */
+/* The output of async-profiler's converter for the agent's recordings. */
 
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
@@ -11,13 +11,13 @@ static const char sleeping[] = "_start;relay;clock_nanosleep ";
 
 static const struct {
 	const char *arguments;
-	unsigned burn, sleeping; /* the number behind the stack; 0: it is not there */
+	unsigned burn, sleeping; /* the number after the stack; 0: it is missing */
 } conversions[] = {
 	{ "--cpu", 4, 2 },
 	{ "--wall", 0, 10 },
 	{ "--nativemem --total", 4096, 0 },
 	{ "--nativemem", 4, 0 },
-	/* Freed in the first chunk is one of the four. */
+	/* One of the four was freed in the first chunk. */
 	{ "--nativemem --leak --tail 0 --total", 3072, 0 },
 };
 
@@ -44,7 +44,7 @@ START_TEST(stacks_and_their_weights)
 }
 END_TEST
 
-/* It lies in the tree that the library is in. */
+/* It is in the same tree as the library. */
 static bool find_converter(void)
 {
 	const char *library = getenv("ASPROF_TEST_LIB");
@@ -63,7 +63,7 @@ int main(void)
 	int failed;
 
 	if (!find_converter()) {
-		puts("ASPROF_TEST_LIB names no library with ../bin/jfrconv beside it");
+		puts("ASPROF_TEST_LIB names no library with ../bin/jfrconv");
 		return 77;
 	}
 	if (sample_make(&sample)) {

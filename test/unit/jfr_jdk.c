@@ -1,4 +1,4 @@
-/* What the JDK's `jfr` makes of our recordings. */
+/* The output of the JDK's `jfr` for the agent's recordings. */
 
 #include "test/fixtures/jfr_sample.h"
 #include "test/fixtures/suite.h"
@@ -58,7 +58,7 @@ START_TEST(summary)
 }
 END_TEST
 
-/* What `jfr print --json` says of each kind, and how often. */
+/* The output of `jfr print --json` for each kind, and the number of its events. */
 static const struct {
 	const char *type, *text;
 	unsigned count;
@@ -74,7 +74,7 @@ static const struct {
 	{ "jdk.ExecutionSample", "\"name\": \"libstdc++.so.6\"", 4 },
 	{ "jdk.ExecutionSample", "\"type\": \"C++\"", 4 },
 	{ "jdk.ExecutionSample", "\"truncated\": false", 6 },
-	/* A third of a microsecond a tick of a thousand, in the first chunk and in the second. */
+	/* A third of a microsecond per tick of a thousand, in the first chunk and in the second. */
 	{ "jdk.ExecutionSample", "\"startTime\": \"2023-11-14T22:13:20.000000333Z\"", 1 },
 	{ "jdk.ExecutionSample", "\"startTime\": \"2023-11-14T22:13:21.000000333Z\"", 1 },
 	{ "profiler.WallClockSample", "\"state\": \"STATE_SLEEPING\"", 2 },
@@ -129,7 +129,7 @@ START_TEST(print_json)
 }
 END_TEST
 
-/* Everything at once, as text, with the types: nothing that the JDK stumbles over. */
+/* Everything at once, as text, with the types: the JDK accepts all of it. */
 START_TEST(takes_all)
 {
 	struct buf out = BUF_INIT(4 << 20);
@@ -143,8 +143,8 @@ START_TEST(takes_all)
 }
 END_TEST
 
-/* Chunks of async-profiler before and behind ours: each is read by its own types, though the JDK
- * takes those of the chunk before where the metadata has the same number. */
+/* Chunks of async-profiler before and after the agent's: each is read by its own types, though the
+ * JDK takes those of the chunk before if the metadata has the same number. */
 START_TEST(beside_chunks_of_async_profiler)
 {
 	static const char theirs[] = "test/fixtures/jfr/native.jfr";

@@ -1,4 +1,4 @@
-/* engine/jfr/jfr_types: the tables are sound, and agree with a recording of async-profiler. */
+/* engine/jfr/jfr_types: the tables are consistent, and agree with a recording of async-profiler. */
 #include "engine/jfr/jfr_types.h"
 
 #include <fcntl.h>
@@ -80,7 +80,7 @@ START_TEST(constants_are_of_simple_types)
 }
 END_TEST
 
-/* What we add stands behind all that async-profiler has. */
+/* The agent's own fields are after all fields of async-profiler. */
 static void compare_fields(const struct jfr_type *theirs, const struct jfr_type_row *ours)
 {
 	const struct jfr_field *field;
@@ -117,7 +117,7 @@ static void compare_constants(struct jfr_chunk *chunk)
 
 		if (jfr_constants[i].type == JFR_T_FRAME_TYPE &&
 		    jfr_constants[i].key > JFR_FRAME_C1)
-			continue; /* ours, under a number that it has for what we never write */
+			continue; /* the agent's own, with a number that async-profiler uses for a type that the agent never writes */
 		ck_assert(jfr_constant_get(chunk, type, jfr_constants[i].key, &value));
 		buf_reset(&name);
 		ck_assert(jfr_value_append_string(chunk, &value, &name));

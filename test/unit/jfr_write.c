@@ -1,4 +1,4 @@
-/* engine/jfr/jfr_write: chunks to the byte, what is shared in them, and what happens when the disk or
+/* engine/jfr/jfr_write: chunks byte by byte, their shared constants, and errors when the disk or
  * the memory is full. */
 #include "engine/jfr/jfr_write.h"
 
@@ -21,8 +21,8 @@
 
 #define HEADER 68
 
-/* Fail the allocation numbered so, and all after it; 0: none. A sanitizer has its own allocator,
- * which must not be replaced. */
+/* Fail the allocation with this number, and all later ones; 0: none. A sanitizer has its own
+ * allocator, which must not be replaced. */
 #define OWN_ALLOCATOR (!ADDRESS_SANITIZED && !THREAD_SANITIZED)
 
 #if OWN_ALLOCATOR
@@ -201,7 +201,7 @@ START_TEST(padded_numbers_and_strings)
 
 	ck_assert_uint_eq(jfr_string_length("abc", 3), 3);
 	ck_assert_uint_eq(jfr_string_length("abcd", 3), 3);
-	/* Two-byte and three-byte characters are not cut in two. */
+	/* Two-byte and three-byte characters are not split. */
 	ck_assert_uint_eq(jfr_string_length("ab\xc3\xb6", 3), 2);
 	ck_assert_uint_eq(jfr_string_length("\xe2\x82\xac\xe2\x82\xac", 5), 3);
 }
@@ -217,7 +217,7 @@ START_TEST(header_is_patched_last)
 	w = begin(&fd);
 	file = map(fd);
 	ck_assert_mem_eq(file, "FLR\0\0\2\0\0", 8);
-	/* As it stands in the file while the chunk is open: no reader takes it for whole. */
+	/* Its form in the file while the chunk is open: no reader takes it for complete. */
 	ck_assert_uint_gt(be(file + 8, 8), length_of(fd));
 	ck_assert_uint_eq(be(file + 16, 8), 0);
 	ck_assert_uint_eq(be(file + 24, 8), 0);
@@ -252,7 +252,7 @@ START_TEST(malloc_to_the_byte)
 		0x00,                   /* no stack */
 		0x80, 0x20,             /* address 4096 */
 		0x80, 0x08,             /* size 1024 */
-		/* An event to who reads by position: eleven bytes, of type 1. */
+		/* An event for readers by position: eleven bytes, of type 1. */
 		11, JFR_EXTRA_VERSION, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, /* weight */
 		0x00, /* no context */
 	};
@@ -277,7 +277,7 @@ START_TEST(malloc_to_the_byte)
 }
 END_TEST
 
-/* Whether TICKS are so many seconds, but for the fraction that a header's frequency lacks. */
+/* Whether TICKS are so many seconds, except for the fraction that a header's frequency lacks. */
 static bool seconds(int64_t ticks, int64_t count, const struct jfr_header *header)
 {
 	return llabs(ticks - count * header->ticks_per_second) <= llabs(count);
@@ -306,7 +306,7 @@ START_TEST(memory_chunks_have_short_times)
 	jfr_free(w, (uint64_t)start + later, SAMPLE_TID, 0, 0x7f1200000000, 524288,
 		 (uint64_t)start + later / 2);
 	ck_assert_uint_le(jfr_chunk_bytes(w) - before, 25);
-	/* Born before the chunk began. */
+	/* Older than the chunk. */
 	jfr_free(w, (uint64_t)start, SAMPLE_TID, 0, 0x7f1200000000, 1, (uint64_t)start - later);
 	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + 60 * SAMPLE_SECOND_NS,
 				       (uint64_t)start + 2 * later, sample_namer, NULL, NULL),
@@ -391,7 +391,7 @@ START_TEST(chunks_move_behind_those_of_another_writer)
 	ck_assert_uint_eq(header.offset + header.size, (uint64_t)first);
 	munmap(file, length_of(fd));
 
-	/* Both go on. */
+	/* Both continue. */
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
 	ck_assert_int_eq(jfr_chunk_begin(memory, SAMPLE_START_NS, SAMPLE_TICKS), 0);
 	ck_assert_uint_gt(length_of(fd), (uint64_t)first);
@@ -453,7 +453,7 @@ START_TEST(a_calibrated_writer_tells_the_same_rate_in_each_chunk)
 
 	w = begin(&fd);
 	jfr_writer_calibrated(w, SAMPLE_TICKS);
-	/* By this chunk alone it would be twice that. */
+	/* This chunk alone would give twice that. */
 	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + SAMPLE_SECOND_NS / 2, 2 * SAMPLE_TICKS,
 				       sample_namer, NULL, &end),
 			 0);
@@ -576,7 +576,7 @@ START_TEST(a_base_leaves_what_is_before_it)
 }
 END_TEST
 
-/* The frames of EVENT's stack as "leaf;caller;…", with "…" behind it when truncated. */
+/* The frames of EVENT's stack as "leaf;caller;…", with "…" after it if truncated. */
 static const char *frames(struct jfr_chunk *chunk, const struct jfr_event *event, struct buf *out)
 {
 	struct jfr_value stack, array, frame, method, name, truncated;
@@ -669,7 +669,7 @@ START_TEST(a_full_stack_table_is_counted)
 
 	w = begin(&fd);
 	first = SAMPLE_STACK(w, sample_burn);
-	/* Half a megabyte of frames a thousand stacks, all different. */
+	/* Half a megabyte of frames per thousand stacks, all different. */
 	for (n = 0; n < 20000; n++) {
 		for (i = 0; i < 64; i++)
 			pcs[i] = 0x10000 + n % 100 * 64 + i;
@@ -680,7 +680,7 @@ START_TEST(a_full_stack_table_is_counted)
 	}
 	ck_assert_uint_gt(full, 0);
 	ck_assert_uint_lt(full, 17000);
-	ck_assert_uint_eq(SAMPLE_STACK(w, sample_burn), first); /* what is in stays */
+	ck_assert_uint_eq(SAMPLE_STACK(w, sample_burn), first); /* stored ones stay */
 	jfr_execution_sample(w, 1, SAMPLE_TID, last, JFR_STATE_DEFAULT);
 	jfr_losses(w, 2, &losses);
 	file = finish(w, fd, &chunk);
@@ -696,7 +696,7 @@ START_TEST(a_full_stack_table_is_counted)
 }
 END_TEST
 
-/* The labels of the event's context; "" where it has none. */
+/* The labels of the event's context; "" if it has none. */
 static const char *context_labels(const struct jfr_chunk *chunk, const struct jfr_event *event,
 				  struct buf *out)
 {
@@ -795,7 +795,7 @@ START_TEST(times_of_a_thread_and_throttling)
 }
 END_TEST
 
-/* What both a stall and a crash are told with here. */
+/* The values of both a stall and a crash here. */
 static const struct jfr_context worked_on = { .labels = "a=b\n", .length = 4 };
 
 START_TEST(stalls_with_a_stack_and_without)
@@ -1097,7 +1097,7 @@ START_TEST(a_full_disk_voids_the_chunk_alone)
 				       &second),
 			 -EFBIG);
 	ck_assert_uint_eq(length_of(fd), (uint64_t)first);
-	/* The next one fits, and begins where the void one did. */
+	/* The next one fits, and begins at the position of the removed one. */
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), 0);
 	jfr_execution_sample(w, 1, SAMPLE_TID, 0, JFR_STATE_DEFAULT);
 	ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL,
@@ -1111,7 +1111,7 @@ END_TEST
 
 START_TEST(any_failing_write_voids_the_chunk)
 {
-	/* From no room at all to room for all but the pools' last byte. */
+	/* From no space at all to space for all but the pools' last byte. */
 	static const int short_by[] = { 1, 2, 50, 100, 200, 300, 400, 500 };
 	struct jfr_writer *w;
 	off_t whole, end;
@@ -1155,7 +1155,7 @@ START_TEST(any_failing_allocation_is_survived)
 		failures += err != 0;
 		if (err)
 			continue;
-		/* Without some memory stacks are lost, but the chunks are whole. */
+		/* Without some memory, stacks are lost, but the chunks are complete. */
 		file = map(fd);
 		ck_assert_int_eq(jfr_header_read(&header, file, length_of(fd), 0, &error), 0);
 		munmap(file, length_of(fd));

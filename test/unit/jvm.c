@@ -118,13 +118,13 @@ START_TEST(left_by_the_stub)
 	ck_assert_uint_eq(pcs[0], made);
 	ck_assert_uint_eq(pcs[1], here);
 
-	/* Without a stub, no way on is known. */
+	/* Without a stub, the caller is unknown. */
 	fp[-4] = 77;
 	unwind_context(&context, (uintptr_t)(stack + 4096), pcs, 8, &truncated);
 	ck_assert_uint_eq(pcs[0], made);
 	ck_assert_uint_ne(pcs[1], here);
 	ck_assert_uint_ne(pcs[1], elsewhere);
-	/* Nor in a process without Java. */
+	/* Neither in a process without Java. */
 	fp[-4] = 10;
 	unwind_set_java(0, 0);
 	unwind_context(&context, (uintptr_t)(stack + 4096), pcs, 8, &truncated);

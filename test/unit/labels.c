@@ -1,4 +1,4 @@
-/* What a recording is labelled with: its process by its name, and the tags of its metadata, or its own. */
+/* The labels of a recording: its process by its name, and the tags of its metadata, or its own. */
 #include "profile/jfr/labels.h"
 
 #include <stdio.h>
@@ -68,7 +68,7 @@ START_TEST(of_metadata)
 }
 END_TEST
 
-/* The front of an engine's chunk: when it began is at 32. */
+/* The header of an engine's chunk: its start time is at 32. */
 static const uint8_t front[68] = "FLR\0\2\0\0\0";
 
 static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const char *tags,
@@ -96,7 +96,7 @@ static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const c
 }
 
 static const struct {
-	const char *executable, *tags, *version, *expected; /* behind the host's */
+	const char *executable, *tags, *version, *expected; /* after the host's */
 } recordings[] = {
 	{ "work", "a=b", NULL, "executable=work\na=b\n" },
 	{ "work", NULL, NULL, "executable=work\n" },
@@ -149,7 +149,7 @@ START_TEST(the_longest_tag_is_whole)
 }
 END_TEST
 
-/* Put one behind another: what both say is told once. */
+/* Concatenated recordings: equal labels are listed once. */
 START_TEST(of_two_recordings)
 {
 	uint8_t data[65536];

@@ -1,4 +1,4 @@
-/* decoder/libraries: which library of a recording an address is in. */
+/* decoder/libraries: the library of a recording that contains an address. */
 #include "profile/aggregate/libraries.h"
 
 #include <stdlib.h>
@@ -48,9 +48,9 @@ static const struct {
 	{ "liba.so", 0x2000, NULL },
 	{ "liba.so", 0xfff, NULL },
 	{ "liba.so", UINT64_MAX, NULL },
-	{ "libtwo.so", 0x1800, NULL },   /* who can tell? */
+	{ "libtwo.so", 0x1800, NULL },   /* ambiguous */
 	{ "libagain.so", 0x1800, "dd" }, /* loaded twice */
-	{ "libnone.so", 0x800, NULL },   /* has no build-id */
+	{ "libnone.so", 0x800, NULL },   /* has no build id */
 	{ "a.so", 0x1800, NULL },        /* a part of a name */
 	{ "/usr/lib/liba.so", 0x1800, "aa" },
 	{ "", 0x1800, NULL },

@@ -1,4 +1,5 @@
-/* asyncprof/library_path: a library that is wanted by name is not taken from the working directory. */
+/* asyncprof/library_path: a library that is searched by name is not taken from the working
+ * directory. */
 #include "asyncprof/library_path.h"
 
 #include <errno.h>
@@ -37,8 +38,8 @@ static void make_wanted(void)
 	close(fd);
 }
 
-/* Run this test again with LD_LIBRARY_PATH, which the loader reads at the start alone. Its status is
- * what became of it. */
+/* Run this test again with LD_LIBRARY_PATH, which the loader reads only at the start. Returns the
+ * result as its status. */
 static int find_with(const char *directories)
 {
 	char program[PATH_MAX];
@@ -73,7 +74,7 @@ START_TEST(in_a_directory_from_the_root)
 }
 END_TEST
 
-/* Who opened it would wait for ever. */
+/* An open of it would wait for ever. */
 START_TEST(not_a_fifo)
 {
 	ck_assert_int_eq(mkfifo("libwanted.so", 0700), 0);
@@ -96,7 +97,7 @@ START_TEST(where_the_loader_has_it)
 }
 END_TEST
 
-/* This program stands for the library: NAME is relative to its directory. */
+/* This program replaces the library: NAME is relative to its directory. */
 static int find_own(const char *name)
 {
 	char program[PATH_MAX], command[2 * PATH_MAX];
@@ -127,10 +128,10 @@ static const struct {
 	{ "/lib/ld-musl.so", "/a:/b\n/c\n", "/a:/b\n/c\n" },
 	{ "/lib/ld-musl.so", "", "" },
 	{ "/ld-musl.so", "/a",
-	  "/lib:/usr/local/lib:/usr/lib" }, /* it is beside the folder, not in it */
+	  "/lib:/usr/local/lib:/usr/lib" }, /* it is next to the folder, not in it */
 };
 
-/* A file of musl's loader says where it looks. */
+/* A file of musl's loader has its directories. */
 START_TEST(where_musl_has_it)
 {
 	char text[LIBRARY_PATH_MUSL_MAX], linker[PATH_MAX];

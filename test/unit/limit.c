@@ -1,4 +1,5 @@
-/* upload/files/limit.c: a directory stays within its bounds, the oldest go first, and nothing else. */
+/* upload/files/limit.c: a directory stays within its limits; the oldest profiles are removed first,
+ * and no other files. */
 #include "upload/files/limit.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void fill(size_t count, size_t bytes)
 	}
 }
 
-/* The profiles from FIRST on are there, and none before. */
+/* The profiles from FIRST on exist, and none before. */
 static void expect_from(size_t first, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -40,7 +41,7 @@ static void expect_from(size_t first, size_t count)
 static const struct {
 	uint64_t max, target;
 	int64_t oldest;
-	size_t first; /* that stays, of ten with a block each */
+	size_t first; /* which stays, of ten with a block each */
 	uint64_t total;
 } bounds[] = {
 	{ 10 * B, 10 * B, INT64_MIN, 0, 10 * B },
@@ -70,7 +71,7 @@ START_TEST(oldest_go_first)
 }
 END_TEST
 
-/* More than one look remembers. */
+/* More than one scan remembers. */
 START_TEST(many_go)
 {
 	uint64_t total;
@@ -106,7 +107,7 @@ START_TEST(what_is_not_ours_stays)
 }
 END_TEST
 
-/* A clock that was wrong for a while: what it dated is no younger than what comes after it. */
+/* After a wrong clock: a profile with a date in the future is not younger than later ones. */
 START_TEST(names_of_the_future_go_first)
 {
 	uint64_t total;
@@ -114,7 +115,7 @@ START_TEST(names_of_the_future_go_first)
 	folder_make();
 	fill(3, B);
 	folder_put("p_1_2999-01-01T00-00-00Z.jfr", B, -1000000000);
-	/* Copied or touched since: the name tells. And a wrong name is told by the file. */
+	/* Copied or touched since: the date is in the name. For a wrong name it is the file's. */
 	folder_put("p_1_1999-01-01T00-00-00Z.jfr", B, 0);
 	folder_put("p_1_2999-01-02T00-00-00Z.jfr", B, time(NULL) - 1000);
 	ck_assert_int_eq(limit_directory(folder_fd, 5 * B, 5 * B, INT64_MIN, &total), 0);
@@ -124,7 +125,7 @@ START_TEST(names_of_the_future_go_first)
 	ck_assert_int_eq(limit_directory(folder_fd, 3 * B, 3 * B, INT64_MIN, &total), 0);
 	ck_assert(!folder_has("p_1_1999-01-01T00-00-00Z.jfr"));
 	expect_from(0, 3);
-	/* How old it is nobody knows: it is not removed for its age. */
+	/* Its age is unknown: it is not removed for its age. */
 	folder_put("p_1_2999-01-01T00-00-00Z.jfr", B, -1000000000);
 	ck_assert_int_eq(limit_directory(folder_fd, 4 * B, 4 * B, NEWEST, &total), 0);
 	ck_assert(folder_has("p_1_2999-01-01T00-00-00Z.jfr"));
@@ -133,7 +134,7 @@ START_TEST(names_of_the_future_go_first)
 }
 END_TEST
 
-/* Neither the 2 TiB that a file says nor a file of another user's drives ours out. */
+/* Neither a file's claim of 2 TiB nor a file of another user removes the user's own. */
 START_TEST(what_takes_no_room_does_not_count)
 {
 	static const char sparse[] = "p_1_2017-07-14T02-30-00Z.jfr",

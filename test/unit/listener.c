@@ -1,4 +1,4 @@
-/* endpoint/listener: the socket is its owner's from the moment that it has a name. */
+/* endpoint/listener: the socket belongs to its owner as soon as it has a name. */
 #include "endpoint/listener.h"
 
 #include <fcntl.h>
@@ -18,7 +18,8 @@ static char path[64];
 static mode_t bound; /* the mode of the name after bind(2) */
 static unsigned by_name;
 
-/* Those that the listener calls. Between bind(2) and a change of the mode by name, others could put a link there. */
+/* Replacements for calls of the listener. Between bind(2) and a change of the mode by name, another
+ * user could put a link there. */
 int bind(int fd, const struct sockaddr *address, socklen_t length)
 {
 	int result = (int)syscall(SYS_bind, fd, address, length);

@@ -1,4 +1,4 @@
-/* decoder/bucket/listing.c: pages of a bucket's list, as stores write them and as they must not be. */
+/* decoder/bucket/listing.c: pages of a bucket's list, as stores write them, and malformed ones. */
 #include "decoder/bucket/listing.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define ONE            "<Contents><Key>a</Key><Size>1</Size></Contents>"
 #define RESULT(inside) "<ListBucketResult>" inside "</ListBucketResult>"
 
-/* What EACH was given: "key etag bytes modified frozen\n" each. */
+/* The arguments of EACH: "key etag bytes modified frozen\n" each. */
 static struct buf got = BUF_INIT(1u << 20);
 
 static int note(void *arg, const struct listing_entry *object)
@@ -54,7 +54,7 @@ static const struct {
 	  "p/a b+c\xc3\xa4.zip \"0123\" 50000 1795227000\n" /* "+" is a blank */
 	  "p/b.zip  0 0 frozen\n",
 	  "1ueG+c/=&&&" },
-	/* The encoding is told behind what it is of; and what is not encoded stays as it is. */
+	/* The encoding is given after the names; names that are not encoded stay unchanged. */
 	{ RESULT("<Contents><Key>%41</Key><Size>1</Size></Contents><EncodingType>url"
 		 "</EncodingType>"),
 	  "A  1 0\n", NULL },
@@ -62,15 +62,15 @@ static const struct {
 	{ RESULT("<EncodingType>url</EncodingType><Contents><Key>%4%zz%</Key><Size>1</Size>"
 		 "</Contents>"),
 	  "%4%zz%  1 0\n", NULL },
-	/* Blanks, quotes of the other kind, a byte order mark, a token though it is the last page. */
+	/* Blanks, the other kind of quotes, a byte order mark, a token on the last page. */
 	{ "\xef\xbb\xbf" HEAD "\n<ListBucketResult a = 'b>c' >\n <IsTruncated>false</IsTruncated>\n"
 	  "<NextContinuationToken>x</NextContinuationToken>" ONE "</ListBucketResult >\n\n",
 	  "a  1 0\n", NULL },
 	{ "<ListBucketResult/>", "", NULL },
-	/* An element of that name elsewhere is another. */
+	/* An element of that name in another place has another meaning. */
 	{ RESULT("<CommonPrefixes><Contents><Key>x</Key></Contents></CommonPrefixes>" ONE),
 	  "a  1 0\n", NULL },
-	/* Nobody can ask for a name with a NUL in it. */
+	/* A name with a NUL cannot be requested. */
 	{ RESULT("<EncodingType>url</EncodingType><Contents><Key>x%00y</Key><Size>1</Size>"
 		 "</Contents>" ONE),
 	  "a  1 0\n", NULL },
@@ -144,7 +144,7 @@ static const struct {
 	{ RESULT("<EncodingType>rot13</EncodingType>"), "an unknown encoding of names" },
 };
 
-/* Nothing is handed out of what is not whole. */
+/* An incomplete page gives no names. */
 START_TEST(refuses_the_rest)
 {
 	struct listing page;
@@ -157,7 +157,7 @@ START_TEST(refuses_the_rest)
 }
 END_TEST
 
-/* Cut off anywhere, a page is not whole. */
+/* Truncated at any byte, a page is incomplete. */
 START_TEST(refuses_every_part)
 {
 	const char *xml = pages[0].xml;

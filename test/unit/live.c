@@ -1,6 +1,7 @@
-/* core/agent/live.c and core/agent/session_live.c: what a live endpoint asks of a session is answered by the
- * agent's thread alone; options are all taken or none; a pause stops the engine, and its end starts it; a
- * recording has what was reported meanwhile and what was not yet. The engine is the test's own. */
+/* core/agent/live.c and core/agent/session_live.c: only the agent's thread answers the live
+ * endpoint's requests to a session. Options are all set or none. A pause stops the engine, and its
+ * end starts it. A recording has the reported samples of its time, and the others. The engine is
+ * the test's own. */
 #include "core/agent/live.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static struct {
 	int fd;
 	unsigned starts, stops, dumps;
 	uint64_t chunk_size;  /* of those that it writes */
-	uint64_t refuses_ns;  /* an interval that it does not take */
+	uint64_t refuses_ns;  /* an interval that it rejects */
 	uint64_t interval_ns; /* that it was started with */
 } engine = { .fd = -1, .chunk_size = CHUNK };
 
@@ -178,7 +179,7 @@ START_TEST(options_are_in_force_at_once)
 	ck_assert_str_eq(session.config->tags, "a=b");
 	ck_assert_str_eq(session.config->profiling_group, "group");
 	ck_assert_uint_eq(config.cpu_interval_ns, MS(10)); /* the program's own */
-	/* What the engine has no part in does not disturb it. */
+	/* A change that does not concern the engine does not disturb it. */
 	call.option_count = 0;
 	set("PROFILING_GROUP", "other");
 	ck_assert_int_eq(ask(LIVE_OPTIONS), 0);
@@ -246,7 +247,7 @@ START_TEST(a_recording_has_what_was_reported_and_what_was_not)
 }
 END_TEST
 
-static struct sampling told; /* with what was copied last */
+static struct sampling told; /* of the last copy */
 
 static int write_labels(int fd, const struct report *report)
 {
@@ -260,8 +261,8 @@ static int write_labels(int fd, const struct report *report)
 	return 0;
 }
 
-/* With each part of a recording is how that was made, also where it is not reported yet, and where it was changed
- * meanwhile. */
+/* Each part of a recording has its own settings, also if it is not reported yet, or if they were
+ * changed meanwhile. */
 START_TEST(a_recording_tells_how_it_was_made)
 {
 	session.with.write_labels = write_labels;
@@ -333,7 +334,7 @@ START_TEST(recordings_have_a_bound_in_common)
 }
 END_TEST
 
-/* Who asked for an hour of it is answered as soon as there is no more to come. */
+/* A client that requested an hour gets the response as soon as the recording is full. */
 START_TEST(a_recording_is_full_before_a_report)
 {
 	call.finishes_chunks = false;
@@ -342,7 +343,7 @@ START_TEST(a_recording_is_full_before_a_report)
 	ck_assert(!session_check_size(&session, SECONDS(1)));
 	ck_assert(!atomic_load(&full));
 	ck_assert_uint_eq(engine.dumps, 0);
-	/* What is under way becomes chunks that a recording can hold. */
+	/* The current data becomes chunks that fit into a recording. */
 	ck_assert_int_eq(ftruncate(engine.fd, size_of(engine.fd) - (off_t)MIB(2)), 0);
 	for (unsigned i = 0; i < 6; i++) {
 		engine.chunk_size = MIB(3);
@@ -464,7 +465,7 @@ START_TEST(intervals_of_a_recording_end_with_it)
 	ck_assert_uint_eq(engine.interval_ns, MS(10));
 	ck_assert_uint_eq(interval_of_status(), MS(10));
 	ck_assert_uint_eq(engine.starts, 3);
-	/* Longer ones than those of the settings change nothing. */
+	/* Longer intervals than those of the settings have no effect. */
 	ck_assert_int_eq(begin_at(1000, "CPU_INTERVAL", "20ms"), 0);
 	end_recording(1000);
 	ck_assert_uint_eq(engine.starts, 3);

@@ -1,4 +1,5 @@
-/* asyncprof/load_range: what is mapped while async-profiler is loaded takes no address that the program has unmapped. */
+/* asyncprof/load_range: mappings while async-profiler is loaded use no address that the program has
+ * unmapped. */
 #include "asyncprof/load_range.h"
 
 #include <stdint.h>
@@ -73,7 +74,7 @@ START_TEST(what_is_mapped_meanwhile_is_in_no_hole)
 	async_profiler_reserve_addresses();
 	make_holes();
 	load_range_free();
-	/* What malloc() maps in a new thread, a library, and a small one. */
+	/* malloc()'s arena for a new thread, a library, and a small mapping. */
 	ck_assert(!is_in_hole(map((size_t)128 << 20)));
 	ck_assert(!is_in_hole(map((size_t)2 << 20)));
 	for (size_t i = 1; i < 64; i++)

@@ -1,4 +1,5 @@
-/* asyncprof/loader_cache: what ldconfig has written is found, and nothing else is believed. */
+/* asyncprof/loader_cache: entries that ldconfig has written are found, and damaged data is
+ * rejected. */
 #include "asyncprof/loader_cache.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ struct library {
 	uint64_t hardware;
 };
 
-/* As ldconfig puts them: backwards, numbers as numbers, and what is for some processors first. */
+/* In ldconfig's order: backwards, numbers as numbers, and entries for some processors first. */
 static const struct library libraries[] = {
 	{ "libz.so.1", "/lib/libz.so.1", OURS, 0 },
 	{ "libwanted.so.11", "/lib/libwanted.so.11", OURS, 0 },
@@ -108,7 +109,7 @@ START_TEST(no_other_is)
 }
 END_TEST
 
-/* Wherever it ends, and whatever number of entries it claims. */
+/* Truncated anywhere, and with any claimed number of entries. */
 START_TEST(a_damaged_one_is_harmless)
 {
 	uint32_t most = UINT32_MAX;

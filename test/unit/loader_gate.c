@@ -1,4 +1,4 @@
-/* asyncprof/loader_gate: a fork waits for who is in it, and not for ever. */
+/* asyncprof/loader_gate: a fork waits for the threads inside, and not for ever. */
 #include "asyncprof/loader_gate.h"
 
 #include <pthread.h>
@@ -30,8 +30,8 @@ static void *stay(void *argument)
 	return argument;
 }
 
-/* Detached: the thread sanitizer reports one that has ended in each child that was forked before it
- * was joined. */
+/* Detached: the thread sanitizer reports a thread that has ended in each child that was forked
+ * before it was joined. */
 static void begin_to_stay(void)
 {
 	pthread_t thread;
@@ -41,7 +41,7 @@ static void begin_to_stay(void)
 	sem_wait(&entered);
 }
 
-/* Returns whether somebody was inside when it forked; the child can enter. */
+/* Returns whether a thread was inside at the fork; the child can enter. */
 static int fork_once(void)
 {
 	int status;
@@ -93,7 +93,7 @@ START_TEST(not_for_ever)
 	sem_wait(&left);
 	ck_assert_int_eq(fork_once(), 0);
 
-	/* That has made up for it. */
+	/* That has been added. */
 	begin_to_stay();
 	sem_post(&may_leave);
 	ck_assert_int_eq(fork_once(), 0);
@@ -110,7 +110,7 @@ START_TEST(own_fork)
 }
 END_TEST
 
-/* Handlers of a fork's that are registered before the gate's: they run between those. */
+/* A fork's handlers that are registered before the gate's: they run between those. */
 static bool asks, put_off;
 static int came;
 
@@ -137,7 +137,7 @@ START_TEST(behind_it)
 		_exit(came);
 	asks = false;
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_int_eq(status, 0); /* the parent's alone */
+	ck_assert_int_eq(status, 0); /* only the parent's */
 	ck_assert(put_off);
 	ck_assert_int_eq(came, 1);
 	ck_assert(!loader_gate_run_after_fork(come));

@@ -63,7 +63,7 @@ static void tear_down(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-/* The words of the loader equal those of LIST at INDEX. */
+/* The loader's entry equals entry INDEX of LIST. */
 static int compare(struct dl_phdr_info *info, size_t size, void *index)
 {
 	size_t i = (*(size_t *)index)++;

@@ -1,4 +1,5 @@
-/* upload/local/local.c, with dir.c and limit.c: profiles appear whole, under free names, in bounds. */
+/* upload/local/local.c, with dir.c and limit.c: profiles appear complete, under free names, within
+ * limits. */
 #include "upload/local/local.h"
 
 #include <dirent.h>
@@ -23,7 +24,7 @@
 #include "test/fixtures/suite.h"
 #include "upload/files/place.h"
 
-/* What a profile of a few bytes takes of the disk. */
+/* Disk space of a profile of a few bytes. */
 #define BLOCK 4096
 
 #define DAY_MS (24 * 3600 * 1000ull)
@@ -139,7 +140,7 @@ START_TEST(relative_directory_outlives_chdir)
 	ck_assert_int_eq(chdir(base), 0);
 	config.local_dir = "deep/er";
 	ck_assert_int_eq(place_capture(&config, environment), 0);
-	ck_assert_int_eq(chdir("/tmp"), 0); /* before the agent thread comes to it, and after */
+	ck_assert_int_eq(chdir("/tmp"), 0); /* before the agent thread reaches it, and after */
 	open_it();
 	ck_assert_int_eq(chdir("/"), 0);
 	deliver(5000);
@@ -191,7 +192,7 @@ START_TEST(many_go_at_once)
 	}
 	open_it();
 	deliver(clock_realtime_ns() / 1000000);
-	/* 100 less the new one, less a thirty-second, holds 95. */
+	/* 100 less the new one, less a thirty-second, leaves 95. */
 	ck_assert_int_eq(count_files(), 96);
 	expect("p_305_2020-01-01T05-05-00Z.jfr", "xxxxxxxxxx");
 	expect("p_304_2020-01-01T05-04-00Z.jfr", NULL);
@@ -251,7 +252,7 @@ START_TEST(stale_temporaries_go)
 }
 END_TEST
 
-/* Four processes, one directory, limits on: every file is whole and nothing fails. */
+/* Four processes, one directory, limits on: every file is complete and nothing fails. */
 START_TEST(processes_share)
 {
 	config.local_max_bytes = 40 * BLOCK;
@@ -275,7 +276,7 @@ START_TEST(processes_share)
 }
 END_TEST
 
-/* A limit on the file's size stands for the full disk; the log meets it too. */
+/* A limit of the file size represents the full disk; the log reaches it too. */
 START_TEST(full_disk_leaves_nothing)
 {
 	struct rlimit limit = { 4, RLIM_INFINITY }, none = { RLIM_INFINITY, RLIM_INFINITY };
@@ -344,11 +345,11 @@ START_TEST(default_directory)
 	struct stat st;
 
 	if (!access("/var/lib/asprof-agent", W_OK))
-		return; /* this machine provides one */
+		return; /* provided by this machine */
 	config.local_dir = NULL;
 	snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%s", base);
 	ck_assert_int_eq(place_capture(&config, environment), 0);
-	memset(tmpdir, 'x', strlen(tmpdir)); /* as a program that sets its title does */
+	memset(tmpdir, 'x', strlen(tmpdir)); /* like a program that sets its title */
 	snprintf(dir, sizeof(dir), "%s/asprof-agent-%u", base, geteuid());
 	switch (defaults[_i].spoil) {
 	case FINE:
@@ -382,7 +383,7 @@ START_TEST(default_directory)
 }
 END_TEST
 
-/* The process becomes another user's: see also system/drops_root.sh. */
+/* The process changes its user: see also system/drops_root.sh. */
 START_TEST(another_user_has_another_directory)
 {
 	char tmpdir[sizeof(base) + 16], own[PATH_MAX];
@@ -400,7 +401,7 @@ START_TEST(another_user_has_another_directory)
 	log_open_fd(LOG_DEBUG, open(logfile, O_WRONLY | O_APPEND));
 	possible = _i == 0;
 	if (!possible)
-		ck_assert_int_eq(mkdir(own, 0700), 0); /* somebody else's */
+		ck_assert_int_eq(mkdir(own, 0700), 0); /* another user's */
 	open_it();
 	ck_assert_int_eq(seteuid(12345), 0);
 	for (int i = 0; i < 3; i++)

@@ -1,4 +1,4 @@
-/* core/log: one line each, up to a level, and only where it is wanted. */
+/* core/log: one line each, up to a level, and only if it is enabled. */
 #include "core/log.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void teardown(void)
 	unlink(path);
 }
 
-/* What the file holds now. */
+/* The file's present content. */
 static const char *written(void)
 {
 	int fd = open(path, O_RDONLY);
@@ -88,7 +88,7 @@ START_TEST(one_line_whatever_it_says)
 }
 END_TEST
 
-/* What a terminal would obey: escapes, C1 controls in UTF-8 and as bytes, characters that turn the direction. */
+/* Characters that control a terminal: escapes, C1 controls in UTF-8 and as bytes, direction marks. */
 START_TEST(says_no_controls)
 {
 	ck_assert_int_eq(log_open(LOG_WARN, path), 0);
@@ -112,7 +112,7 @@ START_TEST(cannot_be_opened)
 }
 END_TEST
 
-/* What the program puts in stderr's place is not written to. */
+/* A file that the program opens with stderr's number is not written to. */
 START_TEST(stderr_alone)
 {
 	int file = open(path, O_WRONLY), other[2];
@@ -140,11 +140,11 @@ START_TEST(reader_is_gone)
 	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
 	signal(SIGPIPE, SIG_DFL);
 	close(ends[0]);
-	log_warn("nobody hears"); /* and nobody dies */
+	log_warn("nobody hears"); /* and the process lives */
 }
 END_TEST
 
-/* Stands in for write(2) once it is trapped: the program is sent a signal meanwhile. */
+/* Replaces a trapped write(2): the program gets a signal meanwhile. */
 static volatile bool signal_comes;
 
 static void write_by_another_call(int signo, siginfo_t *info, void *context)
@@ -222,7 +222,7 @@ static int send_to_thread(void)
 
 static int (*const sends[])(void) = { send_to_process, send_to_thread };
 
-/* The program's own, which it has blocked, is there once after a line that nobody reads. */
+/* The program's own signal, which it has blocked, is pending once after a line without a reader. */
 START_TEST(a_pending_signal_stays)
 {
 	static const struct timespec at_once;
@@ -257,7 +257,7 @@ START_TEST(a_fifo_without_a_reader_is_refused)
 }
 END_TEST
 
-/* Neither one who does not read, nor one who has gone. */
+/* A reader that does not read, or has ended. */
 START_TEST(waits_for_no_reader)
 {
 	int reader;
@@ -271,11 +271,11 @@ START_TEST(waits_for_no_reader)
 	ck_assert_int_gt(read(reader, text, sizeof(text) - 1), 0);
 	ck_assert_ptr_nonnull(strstr(text, "line 0 of more"));
 	close(reader);
-	log_warn("nobody hears"); /* and nobody dies */
+	log_warn("nobody hears"); /* and the process lives */
 }
 END_TEST
 
-/* Nor one of stderr. */
+/* Neither is stderr. */
 START_TEST(waits_for_no_reader_of_stderr)
 {
 	int ends[2], end = dup(STDERR_FILENO);
@@ -290,7 +290,8 @@ START_TEST(waits_for_no_reader_of_stderr)
 }
 END_TEST
 
-/* What others have put there must not be written to with this user's rights, nor what a link leads to. */
+/* A file that another user has put there must not be written to with this user's rights, nor a
+ * link's target. */
 START_TEST(only_a_file_of_its_own)
 {
 	char other[64];
@@ -317,7 +318,7 @@ START_TEST(only_a_file_of_its_own)
 }
 END_TEST
 
-/* Likewise when it is opened anew. */
+/* The same when it is opened again. */
 START_TEST(not_a_link_that_comes_later)
 {
 	char other[64];
@@ -345,7 +346,7 @@ int main(void)
 	tcase_add_test(tests, cannot_be_opened);
 	tcase_add_test(tests, stderr_alone);
 	tcase_add_test(tests, reader_is_gone);
-	/* (Valgrind and emulators have the traps for themselves.) */
+	/* (Valgrind and emulators use the traps themselves.) */
 	if (!getenv("TEST_RUNNER"))
 		tcase_add_test(tests, a_signal_of_the_program_stays);
 	tcase_add_loop_test(tests, a_pending_signal_stays, 0, sizeof(sends) / sizeof(*sends));

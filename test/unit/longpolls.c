@@ -1,5 +1,6 @@
-/* decoder/commands/cmd_longpolls.c: a thread that sleeps is counted, and one event stands for all of that; the
- * polls that it slept in are found by it, however far they are from its first sample. */
+/* decoder/commands/cmd_longpolls.c: a sleeping thread is counted, and one event represents all of
+ * that. The polls in which it slept are found by the event, however far they are from its first
+ * sample. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +27,9 @@ static void write_poll(struct jfr_writer *w, uint64_t from, uint64_t to)
 		       sizeof(ends));
 }
 
-/* Polls of 100, 50 and 300 ms. In the first a sample without a span, at 110 ms; one that stands for
- * all from 230 to 590 ms, of which the last lies between the polls; and another thread's. */
+/* Polls of 100, 50 and 300 ms. In the first there is a sample without a span, at 110 ms; one that
+ * represents all from 230 to 590 ms, of which the last is between the polls; and one of another
+ * thread. */
 static void make(void)
 {
 	struct jfr_writer *w = NULL;
@@ -60,7 +62,7 @@ static void clear(void)
 	unlink(path);
 }
 
-/* Only the lines that tell of polls. */
+/* Only the lines about polls. */
 static void expect(const char *minimum, const char *more, const char *text)
 {
 	char *argv[] = {
@@ -106,7 +108,7 @@ START_TEST(polls_at_times_of_day)
 }
 END_TEST
 
-/* The other thread's sample is in no poll, and is told once. */
+/* The other thread's sample is in no poll, and is printed once. */
 START_TEST(samples_without_a_poll)
 {
 	expect("200ms", "--include-non-pollcatch",
@@ -115,7 +117,7 @@ START_TEST(samples_without_a_poll)
 }
 END_TEST
 
-/* Three stalls, in a chunk of their own: of a span, of a labelled thread, and of nothing. */
+/* Three stalls, in a separate chunk: with a span, with a label, and with nothing. */
 static void add_stalls(void)
 {
 	const struct jfr_context contexts[] = {

@@ -1,6 +1,6 @@
-/* engine/memory/mem.c: a day's allocations, from more stacks and with more of them alive than there is
- * room for, take no more memory than is promised. MEM_SAMPLES=170000000 is a day of a gigabyte a
- * second at 512k; collected as at the end of each half minute's chunk. */
+/* engine/memory/mem.c: a day's allocations, from more stacks and with more of them alive than the
+ * tables have space for, stay within the documented memory. MEM_SAMPLES=170000000 is a day of a
+ * gigabyte a second at 512k; collected as at the end of each half minute's chunk. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #define STACKS         200000
 #define DEPTH          12
 #define PROMISED_BYTES (4u << 20)
-/* More than the tables hold. (The thread sanitizer is shown the way; the bound is for others, see below.) */
+/* More than the tables hold. (The thread sanitizer only runs the code; the bound is for others, see
+ * below.) */
 #define SAMPLES (THREAD_SANITIZED ? 250000 : 500000)
 
 static uint32_t seed = 1;
@@ -92,7 +93,7 @@ static const struct mem_port port = {
 	.grown = grown,
 };
 
-/* Of this process, in memory now. */
+/* Resident memory of this process. */
 static size_t resident_bytes(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -110,7 +111,7 @@ static void ignore(void *context, const struct mem_retained *retained)
 	(void)retained;
 }
 
-/* As the interposers do it, with an allocator that gives out P. */
+/* As in the interposers, with an allocator that returns P. */
 static void replace(const void *old, void *p, size_t size)
 {
 	bool sampled;
@@ -150,7 +151,7 @@ START_TEST(a_day)
 	ck_assert_uint_gt(most, 1u << 20);
 	printf("%lu samples: %zu kB resident at most, %llu pushed out\n", samples, most >> 10,
 	       (unsigned long long)summary.evicted);
-	if (!ADDRESS_SANITIZED && !THREAD_SANITIZED) /* they take memory for each that we take */
+	if (!ADDRESS_SANITIZED && !THREAD_SANITIZED) /* they need extra memory for each block */
 		ck_assert_uint_le(most, PROMISED_BYTES);
 }
 END_TEST

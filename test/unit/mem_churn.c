@@ -1,17 +1,17 @@
-/* The sampler of native memory at work under the sanitizers: the interposers of malloc and its kin,
- * the builtin engine and the agent, instrumented, while threads churn. SECONDS_EACH=600 is the long
- * version.
+/* The sampler of native memory under the sanitizers: the interposers of malloc and related
+ * functions, the builtin engine and the agent, instrumented, while threads churn. SECONDS_EACH=600
+ * is the long version.
  *
- * A sanitizer has its own malloc, which a preload would have to stand before. So the interposers
- * have other names here, which the churn calls, and what comes next for them is the program's
- * malloc: the sanitizer's, with gcc from a shared library and with clang from the program itself. */
+ * A sanitizer has its own malloc, which a preload would have to precede. So the interposers have
+ * other names here, which the churn calls, and the next allocator for them is the program's malloc:
+ * the sanitizer's, with gcc from a shared library and with clang from the program itself. */
 #include <malloc.h>
 #include <stdlib.h>
 
 void free_sized(void *p, size_t size);
 void free_aligned_sized(void *p, size_t alignment, size_t size);
 
-/* For the compiler, and for what mem.c has to say to the assembler. */
+/* For the compiler, and for the assembler names of mem.c. */
 #define UNDER_ANOTHER_NAME(name)                                \
 	extern __typeof__(name) name __asm__("sampled_" #name); \
 	__asm__(".set " #name ", sampled_" #name);
@@ -51,10 +51,10 @@ UNDER_ANOTHER_NAME(free_aligned_sized)
 #define THREADS 64
 #define SECOND  1000000000ull
 
-/* Of a thread's stack, what is mapped for certain below its first frame. */
+/* Of a thread's stack, the part that is certainly mapped below its first frame. */
 #define STACK_SIZE (1u << 20)
 
-/* Every allocation; one in some; few, with samples of time beside them. */
+/* Every allocation; one in some; few, together with samples of time. */
 static const struct {
 	uint64_t mem_bytes, cpu_interval_ns, wall_interval_ns;
 } cases[] = {
@@ -80,7 +80,7 @@ static unsigned seconds_each(void)
 	return seconds ? (unsigned)atoi(seconds) : 1;
 }
 
-/* What the preload does in a thread's first and last moments. */
+/* The preload's work in a thread's first and last moments. */
 static void *live_known(void *seed)
 {
 	uintptr_t high = (uintptr_t)__builtin_frame_address(0);
@@ -91,7 +91,7 @@ static void *live_known(void *seed)
 	return NULL;
 }
 
-/* And in a forked child. */
+/* The same in a forked child. */
 static void in_forked_child(void)
 {
 	mem_fork_child();
@@ -132,7 +132,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	jfr_chunk_close(&chunk);
 }
 
-/* Whole chunks from the first byte to the last. */
+/* Complete chunks from the first byte to the last. */
 static void read_recording(const uint8_t *data, uint64_t length)
 {
 	struct jfr_error error = { 0 };
@@ -231,7 +231,7 @@ static void start_agent(int with)
 	mem_record_start_early(config.native_mem_bytes);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
 	ck_assert_int_eq(agent_start(0, begin_agent, nothing_more), 0);
-	while (!agent_is_running()) /* or the case runs into its timeout */
+	while (!agent_is_running()) /* otherwise the case reaches its timeout */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
@@ -241,7 +241,7 @@ static void ignore(void *context, const struct mem_retained *retained)
 	(void)retained;
 }
 
-/* Of all that was sampled each byte is known to be free, or was counted as lost from sight. */
+/* Each sampled byte is known to be free, or was counted as lost. */
 static void check_balance(void)
 {
 	struct mem_summary s;
@@ -272,7 +272,7 @@ START_TEST(threads_come_to_no_harm)
 {
 	allocator_find_next();
 	ck_assert_ptr_null(mem_passed_by());
-	/* As any program allocates while it has one thread: that finds the next. */
+	/* As any single-threaded program allocates: that finds the next allocator. */
 	atomic_store(&passed[0], allocate(0, 1));
 	start_agent(_i);
 	churn(THREADS, seconds_each(), live_known);

@@ -1,4 +1,5 @@
-/* asyncprof/memory_calls.c: memory that async-profiler zeroes is zero, and its large tables are then not resident. */
+/* asyncprof/memory_calls.c: memory that async-profiler zeroes is zero, and its large tables are
+ * then not resident. */
 #include "asyncprof/memory_calls.h"
 
 #include <stdint.h>
@@ -45,7 +46,7 @@ static void is(const char *memory, size_t from, size_t to, char byte)
 	ck_assert_uint_eq(from, to);
 }
 
-/* All but the first and the last bytes, as its table has a head. */
+/* All but the first and the last bytes, because its table has a header. */
 static void empty_inside(char *memory, size_t there)
 {
 	ck_assert_ptr_eq(engine_memset(memory + 100, 0, BYTES - 200), memory + 100);
@@ -76,7 +77,7 @@ START_TEST(set_to_more_than_zero)
 }
 END_TEST
 
-/* Without its pages it would be as the file is, or as another process has left it. */
+/* Without its pages it would have the file's content, or another process's. */
 START_TEST(of_a_file)
 {
 	int fd = memfd_create("seven", 0);
@@ -96,7 +97,7 @@ START_TEST(locked)
 {
 	char *memory = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
-	/* (Of the C library's function a sanitizer makes nothing.) */
+	/* (A sanitizer does not support the C library's function.) */
 	if (!syscall(SYS_mlock, memory, 2 * page))
 		empty_inside(memory, BYTES / page);
 }

@@ -1,4 +1,5 @@
-/* core/memory_file: in memory, and where the kernel has no such files elsewhere, without a trace. */
+/* core/memory_file: files in memory, or unnamed files elsewhere if the kernel has none, without a
+ * trace. */
 #include "core/memory_file.h"
 
 #include <errno.h>
@@ -14,8 +15,7 @@
 
 #define FLAGS ((unsigned)offsetof(struct seccomp_data, args) + 16)
 
-/* From here on this process, one test's, has no memfd_create(2); nor, as before Linux 3.11, files without a
- * name. */
+/* From here on this process has no memfd_create(2), and, as before Linux 3.11, no unnamed files. */
 static void be_old(void)
 {
 	static struct sock_filter filter[] = {
@@ -86,7 +86,7 @@ int main(void)
 	TCase *tcase = tcase_create("memory_file");
 
 	tcase_add_test(tcase, is_in_memory);
-	if (!getenv("TEST_RUNNER")) { /* an emulator takes no filter */
+	if (!getenv("TEST_RUNNER")) { /* an emulator accepts no filter */
 		tcase_add_test(tcase, is_elsewhere);
 		tcase_add_loop_test(tcase, leaves_no_name, 0, 2);
 		tcase_add_test(tcase, says_why_there_is_none);

@@ -10,7 +10,7 @@
 #define SP(i) (0x7000 + 16 * (uintptr_t)(i))
 #define AT(i) ((SP(i) + 8) | RUNTIME_ANCHOR)
 #define NO_AT RUNTIME_ANCHOR
-#define NONE  0xf00 /* left out by the walk */
+#define NONE  0xf00 /* omitted by the walk */
 #define F(n)  (0x1000 + 16 * (n))
 
 static const struct runtime runtime = { .evaluator = 0xff, .evaluator_end = 0x1ff };

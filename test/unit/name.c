@@ -1,4 +1,4 @@
-/* upload/files/name.c: what reports are called. */
+/* upload/files/name.c: names of reports. */
 #include "upload/files/name.h"
 
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static int by_value(const void *a, const void *b)
 	return (one > two) - (one < two);
 }
 
-/* A generator that two processes shared would give both the same. */
+/* A generator shared by two processes would give both the same. */
 START_TEST(no_number_comes_twice)
 {
 	enum { PROCESSES = 8, EACH = 500 };
@@ -106,11 +106,11 @@ START_TEST(no_number_comes_twice)
 	qsort(all, count, sizeof(uint32_t), by_value);
 	for (size_t i = 1; i < count; i++)
 		twice += all[i] == all[i - 1];
-	ck_assert_uint_le(twice, 1); /* of 4,000 of 2^32, two may well be one, once in 500 runs */
+	ck_assert_uint_le(twice, 1); /* of 4,000 of 2^32, two may be equal, once in 500 runs */
 }
 END_TEST
 
-/* A name of 255 bytes, as long as the kernel has them; the cut would fall into a character. */
+/* A name of 255 bytes, the kernel's maximum; the cut would be inside a character. */
 START_TEST(cuts_between_characters)
 {
 	char executable[NAME_FILE_SIZE] = "", out[NAME_FILE_SIZE], *end;
@@ -164,7 +164,7 @@ static const struct {
 	{ "a_1_2026-11-21T02-10-00Z.jfr.gz", false },
 	{ "a_1_2026-11-21T02-10-00Z.zip", false },
 	{ "a_x_2026-11-21T02-10-00Z.jfr", false },
-	{ "a_1_2026-11-21T02-10-00Z.spool.jfr", false }, /* another's to remove */
+	{ "a_1_2026-11-21T02-10-00Z.spool.jfr", false }, /* of another process */
 	{ "a_1_2026-11-21T02-10-00Z-3.spool.jfr", false },
 	{ "2026-11-21T02-10-00Z.jfr", false },
 	{ "recording.jfr", false },

@@ -1,4 +1,4 @@
-/* profile/basics/names.c and text.c: names from outside, made fit to be shown. */
+/* profile/basics/names.c and text.c: external names, made safe for output. */
 #include "profile/basics/names.h"
 
 #include <stdio.h>

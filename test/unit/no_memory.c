@@ -1,6 +1,6 @@
-/* Every allocation of what the agent does between a sample and a delivered report fails once, alone and with
- * all that come behind it: an error comes back, or what was asked for was done without it; nothing
- * crashes, and nothing stays allocated. */
+/* Every allocation between a sample and a delivered report fails once, alone and with all later
+ * ones. Either an error is returned, or the work is done without it; nothing crashes, and nothing
+ * stays allocated. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -202,9 +202,9 @@ out:
 static const struct {
 	const char *name;
 	int (*run)(void);
-	unsigned least;    /* allocations, or nothing was tried */
-	bool does_without; /* something that can be left out */
-	unsigned lost;     /* so much at most: what a handler may be reading, and cannot be noted */
+	unsigned least;    /* allocations, or nothing was tested */
+	bool does_without; /* something optional */
+	unsigned lost;     /* at most: memory that a handler may read, and that is not freed */
 } tasks[] = {
 	{ "count samples", count_samples, 1, true, 0 },
 	{ "cut a recording", cut_recording, 1, false, 0 },
@@ -225,7 +225,7 @@ static void fail_each(int i, bool rest)
 	unsigned kept, made, n = 0, failures = 0;
 	int err;
 
-	/* What is made once and stays is made now. */
+	/* Objects that are made once and stay are made now. */
 	ck_assert_msg(tasks[i].run() == 0, "%s", tasks[i].name);
 	do {
 		kept = no_memory.live;
@@ -238,7 +238,7 @@ static void fail_each(int i, bool rest)
 		if (made < n)
 			break;
 		failures += err != 0;
-		/* (-EBADMSG would have the report dropped.) */
+		/* (With -EBADMSG the report would be dropped.) */
 		ck_assert_msg((err && err != -EBADMSG) || (!err && tasks[i].does_without),
 			      "%s: allocation %u failed, and %d came back", tasks[i].name, n, err);
 	} while (n < 100000);

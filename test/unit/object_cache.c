@@ -1,5 +1,5 @@
-/* decoder/bucket/object_cache.c and object_prefetch.c: what was fetched is kept, within bounds, and what comes next is
- * fetched ahead, by a store that is played here. */
+/* decoder/bucket/object_cache.c and object_prefetch.c: fetched objects are kept, within limits, and
+ * the next ones are prefetched, from a store that the test plays. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static void teardown(void)
 	rmdir(home);
 }
 
-/* Files in the cache, and the bytes of them. */
+/* Number of files in the cache, and their bytes. */
 static int look(off_t *bytes)
 {
 	DIR *dir = opendir(place);
@@ -106,7 +106,7 @@ START_TEST(keeps_what_was_put)
 	ck_assert_int_eq(object_cache_open(&second, 1 << 20), 0);
 	ck_assert_int_eq(object_cache_find(cache, BASE, &object), -ENOENT);
 	expect_text(object_cache_add(cache, BASE, &object, fill_text, "abc"), "abc");
-	/* For another process too; but not as what has replaced it, lies elsewhere or is longer. */
+	/* Also for another process; but not if it was replaced, is at another place or is longer. */
 	expect_text(object_cache_find(second, BASE, &object), "abc");
 	ck_assert_int_eq(object_cache_find(second, BASE, &other), -ENOENT);
 	ck_assert_int_eq(object_cache_find(second, "https://else.example/", &object), -ENOENT);
@@ -189,7 +189,7 @@ START_TEST(what_was_used_last_stays)
 }
 END_TEST
 
-/* What has no room there goes to a file without a name; so all does where there is no place. */
+/* An object that does not fit goes to an unnamed file; so do all if there is no cache. */
 START_TEST(without_a_place)
 {
 	struct object object = object_of("a", "\"1\"", 3), large = object_of("a", "\"1\"", 1 << 20);
@@ -219,7 +219,7 @@ END_TEST
 
 static atomic_uint asked, refuse_all, most_ahead, taken;
 
-/* The content of an object is its number; number 7 is gone. */
+/* The content of an object is its number; number 7 does not exist. */
 static int play(struct http *http, const struct http_request *request,
 		struct http_response *response)
 {
@@ -334,14 +334,14 @@ START_TEST(each_is_fetched_once)
 		take(&scene, i);
 	ck_assert_uint_eq(atomic_load(&asked), OBJECTS);
 	ck_assert_uint_le(atomic_load(&most_ahead), 40);
-	/* Again, and in another order, out of the cache; but for the one that is not there. */
+	/* Again, and in another order, from the cache; except the missing one. */
 	for (uint32_t i = OBJECTS; i-- > 0;)
 		take(&scene, i);
 	ck_assert_uint_le(atomic_load(&asked), OBJECTS + 40);
 	scene_close(&scene);
 	ck_assert_int_eq(files(), OBJECTS - 1);
 
-	/* The second time nothing is. */
+	/* The second time nothing is fetched. */
 	scene_open(&scene, 64 << 20);
 	for (uint32_t i = 8; i < OBJECTS; i++)
 		take(&scene, i);
@@ -364,7 +364,7 @@ START_TEST(in_any_order_without_a_cache)
 }
 END_TEST
 
-/* Where nothing may be read, not every object is asked for. */
+/* If reading is forbidden, not every object is requested. */
 START_TEST(one_refusal_is_enough)
 {
 	struct scene scene;
@@ -380,7 +380,7 @@ START_TEST(one_refusal_is_enough)
 }
 END_TEST
 
-/* What was fetched ahead and never taken is let go of. */
+/* Prefetched objects that were never used are freed. */
 START_TEST(closed_early)
 {
 	struct scene scene;

@@ -1,4 +1,4 @@
-/* decoder/bucket/objects.c and object_name.c: which reports are fetched, by their names alone. */
+/* decoder/bucket/objects.c and object_name.c: selection of reports by their names alone. */
 #include "decoder/bucket/objects.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const struct {
 	{ "profile_my_profile_ec2_i-1__7_" TIME "-00000000.zip", "my_profile", "i-1" },
 	{ "profile_a_b ec2_c_ec2_i-1__7_" TIME "-00000000.zip", "a_b ec2_c", "i-1" },
 	{ "profile__ec2_i-1__7_" TIME "-00000000.zip", "", "i-1" },
-	/* As others write them, without what makes them unique. */
+	/* In the form of other agents, without the unique part. */
 	{ "profile_svc_ec2_i-0123__77_" TIME ".zip", "svc", "i-0123" },
 	{ "profile_svc_other_i-0123__77_" TIME "-0badcafe.zip", NULL, NULL },
 	{ "profile_svc_ec2_i-0123_77_" TIME "-0badcafe.zip", NULL, NULL },
@@ -56,7 +56,7 @@ START_TEST(names_are_taken_apart)
 }
 END_TEST
 
-/* --- picking ---------------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 
 #define BASE INT64_C(1795219200) /* 2026-11-21T00:00:00Z */
 
@@ -142,7 +142,7 @@ START_TEST(by_group_and_machine)
 	add("b", "i-1", 2);
 	add("ab", "i-1", 3);
 	add("a", "i-2", 4);
-	add_key("other.zip"); /* tells nothing */
+	add_key("other.zip"); /* has no time */
 	ck_assert_int_eq(pick(&wanted), 0);
 	ck_assert_uint_eq(objects.count, 2);
 	ck_assert(has("_a_ec2_i-1_") && has("_b_ec2_i-1_"));
@@ -176,7 +176,7 @@ END_TEST
 		MOMENT_OFFSET, (s)*INT64_C(1000000000) \
 	}
 
-/* Of an hour of reports of half a minute: which ends are there, the first and the last. */
+/* Of an hour of reports of half a minute: the selected ends, the first and the last. */
 static const struct {
 	struct moment from, to;
 	long first, last;
@@ -185,12 +185,12 @@ static const struct {
 	/* A report that ends in that second, or just before: its samples may be from then. */
 	{ AT(1800), { 0 }, 1800, 3600 },
 	{ AT(1803), { 0 }, 1830, 3600 },
-	/* Ten minutes more than what begins before the end. */
+	/* Ten minutes more than the reports that begin before the end. */
 	{ { 0 }, AT(1800), 30, 2430 },
 	{ AT(1800), AT(1800), 1800, 2430 },
 	{ OFFSET(-600), { 0 }, 3000, 3600 },
 	{ { 0 }, OFFSET(-1800), 30, 2430 },
-	/* Of less than a day the recordings' own start decides. */
+	/* If they cover less than a day, the recordings' own start decides. */
 	{ OF_DAY(1800), OF_DAY(1860), 30, 3600 },
 	{ OFFSET(1800), { 0 }, 30, 3600 },
 	{ { 0 }, OFFSET(1800), 30, 3600 },
@@ -216,8 +216,8 @@ START_TEST(by_time)
 }
 END_TEST
 
-/* Two containers of one machine, each with a process 7 of that group: a report of the one does not
- * begin where one of the other ended. Their reports are of half an hour, five minutes apart. */
+/* Two containers of one machine, each with a process 7 of that group: a report of one does not
+ * begin at the end of one of the other. Their reports are of half an hour, five minutes apart. */
 START_TEST(processes_of_one_name)
 {
 	struct upload_filter wanted = { .to = AT(3600 + 60) };
@@ -227,7 +227,7 @@ START_TEST(processes_of_one_name)
 		add("a", "i-1", s + 300);
 	}
 	ck_assert_int_eq(pick(&wanted), 0);
-	/* From 3600 to 5400, and from 3900 to 5700: the second begins later, and may be left out. */
+	/* From 3600 to 5400, and from 3900 to 5700: the second begins later, and may be omitted. */
 	ck_assert(has("T01-30-00Z"));
 	ck_assert(!has("T09-30-00Z"));
 }

@@ -1,4 +1,4 @@
-/* The table of options, the values that it takes, and the words for those that it does not. */
+/* The table of options, their values, and the messages for invalid values. */
 #include "core/executable.h"
 #include "core/options/admit.h"
 #include "core/options/config.h"
@@ -164,7 +164,7 @@ START_TEST(texts_are_read)
 }
 END_TEST
 
-/* More than there is room for in the config itself. */
+/* More than there is space for in the config itself. */
 START_TEST(long_texts_are_read)
 {
 	char entry[1000] = OPTION_PREFIX "S3_PREFIX=", problem[OPTION_PROBLEM_MAX], expected[900];
@@ -208,7 +208,7 @@ START_TEST(words_and_switches_are_read)
 	ck_assert_int_eq(config.children, true);
 	ck_assert_int_eq(config.fork, true);
 	ck_assert_int_eq(config.local_max_bytes_set, false);
-	/* Without a spool they are in the program's memory, which has less room by default. */
+	/* Without a spool they are in the program's memory, which has a lower limit by default. */
 	ck_assert_uint_eq(config.spool_max_bytes, 256 << 20);
 	ck_assert_uint_eq(config_memory_max_bytes(&config), 32 << 20);
 	config_free(&config);
@@ -232,7 +232,7 @@ START_TEST(words_and_switches_are_read)
 }
 END_TEST
 
-/* Each is refused with the line that stands behind it. */
+/* Each is refused with the line after it. */
 static const struct {
 	const char *entry, *problem;
 } wrong[] = {
@@ -287,7 +287,7 @@ static const struct {
 	{ "NATIVE_MEM=10ms", NULL },
 	{ "NATIVE_MEM=17179869184g", NULL }, /* 2^64 */
 	{ "NATIVE_MEM=-1", NULL },
-	{ "NATIVE_MEM=18446744073709551615", NULL }, /* what off is inside */
+	{ "NATIVE_MEM=18446744073709551615", NULL }, /* the internal value of off */
 	{ "NATIVE_MEM_LIMIT=0", NULL },
 	{ "BUDGET=1", NULL },
 	{ "BUDGET=0%", NULL },
@@ -442,7 +442,7 @@ START_TEST(the_group_is_the_executable)
 }
 END_TEST
 
-/* Every default is a value that the option takes, and every row can be told from the others. */
+/* Every default is a valid value of its option, and all rows have different names. */
 START_TEST(the_table_holds_together)
 {
 	char problem[OPTION_PROBLEM_MAX];
@@ -520,7 +520,7 @@ START_TEST(the_name_of_the_executable_is_cut)
 }
 END_TEST
 
-/* What config_warn writes for ENTRY, in a file that stays open as the log. */
+/* The output of config_warn for ENTRY, in a file that stays open as the log. */
 static void warned(const char *entry, char *line, size_t size)
 {
 	char *const environment[] = { (char *)"PATH=/bin", (char *)entry, NULL };
@@ -539,7 +539,7 @@ static void warned(const char *entry, char *line, size_t size)
 }
 
 static const struct {
-	const char *entry, *words; /* NULL: nothing is said */
+	const char *entry, *words; /* NULL: no line */
 } warnings[] = {
 	{ "ASPROF_AGENT_CPU_INTERVAL=10ms", NULL },
 	{ "ASPROF_AGENTS=1", NULL },
@@ -570,7 +570,7 @@ START_TEST(names_that_are_nearly_right_are_told)
 }
 END_TEST
 
-/* Whatever is not built yet says so, and nothing else does. */
+/* Options that are not built report that, and no others do. */
 START_TEST(what_is_not_built_is_told)
 {
 	char entry[128], line[1024];

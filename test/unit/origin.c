@@ -1,5 +1,5 @@
-/* upload/queue/origin.c: what a report says of its origin is that of the process that made it, also where
- * another delivers it. */
+/* upload/queue/origin.c: a report has the origin of the process that made it, also if another
+ * process delivers it. */
 #include "upload/queue/origin.h"
 
 #include <cjson/cJSON.h>
@@ -61,7 +61,7 @@ static const char *machine(const char *origin, const struct host *host)
 	return buf_string(&out);
 }
 
-/* A note of this process; "hostname" and "boot" replaced where given. */
+/* A note of this process; "hostname" and "boot" replaced if given. */
 static char *note(const char *hostname, const char *boot)
 {
 	cJSON *object = origin_note();
@@ -93,7 +93,7 @@ START_TEST(this_process_is_told_of)
 	HAS(text, "\"service_version\":\"7.1\"");
 	ck_assert_str_eq(machine(NULL, &instance), "ec2_i-here_");
 	ck_assert_str_eq(machine(NULL, &nowhere), "unknown__");
-	/* A file of a spool leads no upload to another place. */
+	/* A file of a spool cannot lead an upload to another place. */
 	ck_assert_str_eq(machine("{\"machine\":\"../../other\"}", &nowhere), "unknown__");
 	ck_assert_str_eq(machine("{\"machine\":\"a/b\"}", &nowhere), "unknown__");
 	ck_assert_str_eq(machine("{\"machine\":\"a?b\\n\"}", &nowhere), "unknown__");
@@ -120,7 +120,8 @@ START_TEST(another_process_is_told_of)
 }
 END_TEST
 
-/* A process that died before it knew its machine: the deliverer's is it, if the two ran on one. */
+/* A process that died before it knew its machine: the deliverer's is used if both ran on one
+ * machine. */
 START_TEST(what_was_not_known_is_taken_from_where_it_is_true)
 {
 	char *same = note(NULL, NULL), *container = note("another", NULL);
@@ -183,7 +184,7 @@ START_TEST(the_programs_version)
 }
 END_TEST
 
-/* One that has no room is none, and not another. */
+/* If there is no space for an origin, it has none, not another one. */
 START_TEST(a_version_that_is_long)
 {
 	char entry[1024] = "OTEL_RESOURCE_ATTRIBUTES=service.version=";
@@ -208,7 +209,7 @@ static const struct config destinations[] = {
 	{ .s3_bucket = "b", .s3_endpoint = "http://two:1" },
 };
 
-/* Each is another place; and what may be secret in an address is not written down. */
+/* Each is a different destination. Parts of an address that may be secret are not written. */
 START_TEST(destinations_differ)
 {
 	static char *const named[] = { "AWS_ENDPOINT_URL=http://one:1", NULL };

@@ -19,7 +19,7 @@
 #include "core/own_thread.h"
 #include "test/fixtures/suite.h"
 
-/* A thread of the agent's: does OTHERS_TURN when the program has had its own. */
+/* A thread of the agent: calls OTHERS_TURN after the program's function. */
 static pthread_barrier_t turn;
 static int (*others_turn)(void);
 static int left, told;
@@ -35,7 +35,7 @@ static void *run_other(void *unused)
 	return NULL;
 }
 
-/* Start it. False where it stays in this table, and that may be. */
+/* Start it. False if it stays in this table, and that is allowed. */
 static bool other_is_apart(int (*does)(void))
 {
 	others_turn = does;
@@ -47,7 +47,7 @@ static bool other_is_apart(int (*does)(void))
 	return !left;
 }
 
-/* What it tells. */
+/* Its result. */
 static int other(void)
 {
 	pthread_barrier_wait(&turn);
@@ -70,7 +70,7 @@ START_TEST(keeps_nothing_of_the_program_open)
 	if (!other_is_apart(looks_for_the_pipe))
 		return;
 	close(pipes[1]);
-	ck_assert_int_eq(read(pipes[0], &c, 1), 0); /* its end, or this waits for ever */
+	ck_assert_int_eq(read(pipes[0], &c, 1), 0); /* its end, otherwise this waits for ever */
 	ck_assert_int_eq(other(), EBADF);
 }
 END_TEST
@@ -108,7 +108,7 @@ START_TEST(has_standard_numbers_that_lead_nowhere)
 }
 END_TEST
 
-/* Apart, or not, in a thread that one starts which is. */
+/* With its own table, or without, in a thread started by one that has its own. */
 static _Atomic int grandchild;
 
 static void *tell_apart(void *unused)
@@ -175,7 +175,7 @@ static int says(void)
 	return 0;
 }
 
-/* Bytes that the log said to FILE. */
+/* Bytes that the log wrote to FILE. */
 static off_t length_of(FILE *file)
 {
 	struct stat st;
@@ -242,7 +242,7 @@ static int says_what_is_kept(void)
 	return 0;
 }
 
-/* A thread of the program says it, and the file is in the other table alone. */
+/* A thread of the program logs, and the file is only in the other table. */
 START_TEST(logs_to_a_file_for_the_program)
 {
 	char path[] = "/tmp/own-fds-test-XXXXXX", text[256] = "";
@@ -269,8 +269,8 @@ START_TEST(logs_to_a_file_for_the_program)
 }
 END_TEST
 
-/* The call by which a descriptor of the program is copied ends the process, as under systemd's set
- * for services. */
+/* The call that copies a descriptor of the program kills the process, as under systemd's set for
+ * services. */
 static void put_filter(void)
 {
 	struct sock_filter code[] = {
@@ -308,7 +308,7 @@ START_TEST(tells_under_a_filter_that_it_is_closed)
 }
 END_TEST
 
-/* async-profiler's thread has a table that is neither's. */
+/* async-profiler's thread has a third table. */
 static int leaves_again(void)
 {
 	int fd = open("/dev/null", O_RDWR), err = own_fds_leave_for_engine();
@@ -342,7 +342,7 @@ static void *say_what_is_kept(void *agents)
 	return NULL;
 }
 
-/* The program's stderr is in neither of their tables, and one of them knows the way. */
+/* The program's stderr is in neither of their tables, and one of them can reach it. */
 START_TEST(logs_for_an_engine_by_the_agent)
 {
 	FILE *file = tmpfile();
@@ -382,7 +382,7 @@ int main(void)
 	tcase_add_test(tcase, logs_nothing_to_what_took_its_place);
 	tcase_add_test(tcase, logs_to_a_file);
 	tcase_add_test(tcase, logs_to_a_file_for_the_program);
-	if (!getenv("TEST_RUNNER")) { /* an emulator takes no filter */
+	if (!getenv("TEST_RUNNER")) { /* an emulator accepts no filter */
 		tcase_add_test(tcase, leaves_under_a_filter);
 		tcase_add_test(tcase, tells_under_a_filter_that_it_is_closed);
 	}

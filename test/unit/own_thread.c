@@ -1,4 +1,5 @@
-/* core/own_thread.c: threads out of the program's way, and never more than can be told from its. */
+/* core/own_thread.c: threads that do not disturb the program, and never more than can be
+ * distinguished from its threads. */
 #include "core/own_thread.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ static struct {
 	int policy, slack_ns, born_nice, nice;
 } seen;
 
-/* All that a thread may block: under an emulator there are fewer. */
+/* All signals that a thread can block: fewer under an emulator. */
 static sigset_t blockable;
 
 static void find_blockable(void)
@@ -122,7 +123,7 @@ END_TEST
 
 static void is_scheduled(int policy, int priority, int as)
 {
-	/* Not everybody may do that, nor everywhere. */
+	/* Not every user may do that, and not everywhere. */
 	if (sched_setscheduler(0, policy, &(struct sched_param){ .sched_priority = priority }))
 		return;
 	ck_assert_int_eq(own_thread_start("test", look_around, NULL), 0);
@@ -153,7 +154,7 @@ START_TEST(is_in_time)
 }
 END_TEST
 
-/* Also where the program has threads of its own. */
+/* Also if the program has several threads. */
 START_TEST(is_told_when_the_kernel_has_forgotten_them)
 {
 	pthread_t other;

@@ -66,7 +66,8 @@ static const void *function_of(const char *name, const char *function)
 	return dlsym(library, function);
 }
 
-/* Not even with the name of a needed library; but a library linked with nodelete, and those it needs. */
+/* Not even with the name of a needed library; but a library linked with nodelete is permanent, with
+ * the libraries that it needs. */
 START_TEST(what_is_opened)
 {
 	const void *plain, *same_name, *staying, *needed;

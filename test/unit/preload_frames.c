@@ -1,4 +1,4 @@
-/* profile/aggregate/preload_frames: what async-profiler's stacks have of the preload's. */
+/* profile/aggregate/preload_frames: the preload's frames in async-profiler's stacks. */
 #include "profile/aggregate/preload_frames.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define OURS "@libasprof_preload.so "
 
-/* Frames, innermost first, each NAME@LIBRARY; those that begin with k: are the kernel's. */
+/* Frames, innermost first, each NAME@LIBRARY; names that begin with k: are the kernel's. */
 static const struct {
 	const char *stack, *left;
 } cases[] = {
@@ -16,11 +16,12 @@ static const struct {
 	{ "poll@libc.so.6 poll" OURS "main@app ", "poll@libc.so.6 main@app " },
 	{ "burn@app on_signal" OURS "__restore_rt@libc.so.6 start" OURS "clone@libc.so.6 ",
 	  "burn@app __restore_rt@libc.so.6 clone@libc.so.6 " },
-	/* A call that is made of another one, which alone leads to the C library's of its name. */
+	/* A call that is made by another one, of which only the first leads to the C library's
+	 * function of its name. */
 	{ "poll@libc.so.6 nanosleep@libc.so.6 nanosleep" OURS "usleep" OURS
 	  "main@app read@libc.so.6 read" OURS "f@app ",
 	  "poll@libc.so.6 nanosleep@libc.so.6 usleep@libc.so.6 main@app read@libc.so.6 f@app " },
-	/* The innermost is a call of the program's. */
+	/* The innermost is a call of the program. */
 	{ "usleep" OURS "main@app main@libc.so.6 ", "usleep@libc.so.6 main@app main@libc.so.6 " },
 	{ "again" OURS "poll" OURS "main@app f@ld-musl-x86_64.so.1 ",
 	  "poll@ld-musl-x86_64.so.1 main@app f@ld-musl-x86_64.so.1 " },
@@ -30,17 +31,18 @@ static const struct {
 	{ "read:77" OURS "main@app ", "read@libc.so.6 main@app " },
 	{ "k:sleep@ k:enter@ again" OURS "usleep" OURS "main@app ",
 	  "k:sleep@ k:enter@ usleep@libc.so.6 main@app " },
-	/* It is none: what a library without symbols has for a name, functions that nobody can call. */
+	/* Not a call: a symbol that a library without other symbols has for its functions, which
+	 * the program cannot call. */
 	{ "/opt/libasprof_preload.so" OURS "main@app ", "main@app " },
 	{ "re" OURS "ead" OURS "threads" OURS "main@app ", "main@app " },
 	{ "asprof_agent_flush" OURS "main@app ", "main@app " },
-	/* By its whole path, and one of somebody else. */
+	/* By its whole path, and a library of the same name elsewhere. */
 	{ "f@libc.so.6 poll@/opt/libasprof_preload.so main@app ", "f@libc.so.6 main@app " },
 	{ "poll@not_libasprof_preload.so ", "poll@not_libasprof_preload.so " },
-	/* Nothing but ours: a thread of the profiler's. */
+	/* Only the preload's frames: a thread of the profiler. */
 	{ "wait" OURS "loop" OURS, "wait" OURS "loop" OURS },
 	{ "k:sleep@ wait" OURS, "k:sleep@ wait" OURS },
-	/* The same, where what nobody vouches for has the kernel in our library. */
+	/* The same, if an unverified frame has the kernel's frames in the preload. */
 	{ "k:sleep" OURS "wait" OURS, "k:sleep" OURS "wait" OURS },
 	{ "k:sleep" OURS "wait" OURS "main@app ", "k:sleep" OURS "main@app " },
 	{ "", "" },

@@ -1,5 +1,5 @@
-/* decoder/commands/preloadable: programs of this machine, and files made here that have what keeps a preload
- * out. What needs another compiler is in test/system/doctor.sh. */
+/* decoder/commands/preloadable: programs of this machine, and files made here with a reason against
+ * a preload. Programs that need another compiler are in test/system/doctor.sh. */
 #include "decoder/commands/preloadable.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void put(const char *name, const void *data, size_t size, mode_t mode)
 	close(fd);
 }
 
-/* The start of a program, which is all that is looked at; without LINKER it is static. */
+/* The start of a program, which is all that is read; without LINKER it is static. */
 static void put_program(const char *name, uint16_t machine, const char *linker, mode_t mode)
 {
 	struct {
@@ -124,7 +124,7 @@ START_TEST(libc_is_told)
 	put_program("program", OWN, in_folder("ld-musl-x86_64.so.1"), 0755);
 	look("program");
 	ck_assert_int_eq(found.obstacle, PRELOADABLE);
-	put_program("ld-musl-x86_64.so.1", OWN, NULL, 0755); /* called as a program, too */
+	put_program("ld-musl-x86_64.so.1", OWN, NULL, 0755); /* started as a program, too */
 	look("ld-musl-x86_64.so.1");
 	ck_assert_int_eq(found.obstacle, PRELOADABLE);
 	put("linker64", "", 0, 0755);
@@ -190,9 +190,9 @@ START_TEST(privileged_only_for_others)
 {
 	put("ld-linux-test.so.2", "", 0, 0755);
 	put_program("program", OWN, in_folder("ld-linux-test.so.2"), 04755);
-	look("program"); /* one's own rights are none that are gained */
+	look("program"); /* one's own rights are not gained */
 	ck_assert_int_eq(found.obstacle, PRELOADABLE);
-	if (getuid()) /* who else could give a file away */
+	if (getuid()) /* only root can change a file's owner */
 		return;
 	ck_assert_int_eq(chown(in_folder("program"), 65534, 65534), 0);
 	ck_assert_int_eq(chmod(in_folder("program"), 04755), 0);

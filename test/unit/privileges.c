@@ -1,5 +1,5 @@
-/* core/privileges: a thread of ours gives up what no thread of the program has any more, and not what
- * one of them has or can take back. */
+/* core/privileges: a thread of the agent gives up rights that no thread of the program has any
+ * more, and no rights that one of them has or can regain. */
 #include "core/privileges.h"
 
 #include <grp.h>
@@ -25,7 +25,7 @@
 
 static sem_t go, done;
 static bool at_once = true;
-static void (*ahead)(void); /* what the agent's thread does before it looks; NULL: nothing */
+static void (*ahead)(void); /* the agent's action before it checks; NULL: none */
 
 static struct {
 	int err, no_new;
@@ -129,7 +129,7 @@ START_TEST(a_user_is_followed)
 	ck_assert_uint_eq(seen.gid, NOBODY);
 	ck_assert_int_eq(seen.groups, 0);
 	ck_assert_uint_eq(seen.caps, 0);
-	/* Then there is nothing left to look for. */
+	/* Then there is nothing left to check. */
 	look();
 	ck_assert_uint_eq(seen.due_ns, UINT64_MAX);
 }
@@ -174,20 +174,20 @@ START_TEST(groups_that_cannot_be_regained_are_followed)
 }
 END_TEST
 
-/* What the main thread, which holds everything, finds after each kind of call. */
+/* The result in the main thread, which holds everything, after each kind of call. */
 START_TEST(only_a_loss_of_the_process_is_reported)
 {
 	const uint64_t users = 1u << CAP_SETUID;
 
 	look();
 	ck_assert_int_eq(atomic_load(&shared->privileges.holder), getpid());
-	/* A user that can be taken back, with CAP_SETUID. */
+	/* A user that can be regained, with CAP_SETUID. */
 	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, NOBODY, -1, 0), 0);
 	ck_assert(!privileges_are_lost(users, false));
 	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, 0, -1, 0), 0);
 	/* Nothing of the permitted set. */
 	ck_assert(!privileges_are_lost(0, false));
-	/* A bounding set never comes back. */
+	/* A bounding set cannot be regained. */
 	ck_assert(privileges_are_lost(UINT64_MAX, false));
 	/* A capability. */
 	drop_cap(CAP_SYS_TIME);
@@ -222,7 +222,7 @@ START_TEST(what_can_be_taken_back_is_kept)
 	ck_assert_int_eq(seen.err, 0);
 	ck_assert_uint_eq(seen.effective, 0);
 	ck_assert_uint_gt(seen.caps, 0);
-	/* As a leak checker expects it at exit. */
+	/* As a leak checker needs it at exit. */
 	ck_assert_int_eq(kernel_call4(SYS_setresuid, -1, 0, -1, 0), 0);
 }
 END_TEST
@@ -257,7 +257,7 @@ START_TEST(a_thread_beside_the_holder_loses_nothing_for_the_process)
 	ck_assert(all_lost);
 	look();
 	ck_assert_uint_eq(seen.uid, 0);
-	/* The holder is gone: no thread is known to keep the rights. */
+	/* The holder has ended: no thread is known to keep the rights. */
 	atomic_store(&shared->privileges.holder, INT32_MAX);
 	ck_assert_int_eq(pthread_create(&thread, NULL, drop_in_worker, NULL), 0);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
@@ -265,7 +265,7 @@ START_TEST(a_thread_beside_the_holder_loses_nothing_for_the_process)
 }
 END_TEST
 
-/* As of a server that takes on the user of whom it works for, in one thread or in all but one. */
+/* As in a server that takes its client's user, in one thread or in all but one. */
 START_TEST(what_another_thread_has_is_kept)
 {
 	pthread_t thread;
@@ -281,7 +281,7 @@ START_TEST(what_another_thread_has_is_kept)
 	}
 	sem_post(&may_end);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
-	do /* the kernel may have it still for a moment */
+	do /* the kernel may still list it for a moment */
 		look();
 	while (seen.uid == 0 && (usleep(1000), true));
 	ck_assert_int_eq(seen.err, 0);
@@ -290,10 +290,10 @@ START_TEST(what_another_thread_has_is_kept)
 }
 END_TEST
 
-/* Told first, then only when it is time. */
+/* On a wakeup first, then only when it is due. */
 static sem_t changed;
 
-/* As setpriv does, which gives its capabilities up afterwards. */
+/* As setpriv does, which gives up its capabilities afterwards. */
 static void drop_user_but_keep_caps(void)
 {
 	ck_assert_int_eq(kernel_call6(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0, 0), 0);
@@ -301,7 +301,7 @@ static void drop_user_but_keep_caps(void)
 	sem_post(&changed);
 }
 
-/* The C library has changed the thread, and not the one yet that has asked for it. */
+/* The C library has changed this thread, and not yet the thread that requested it. */
 START_TEST(one_that_is_ahead_waits_for_the_program)
 {
 	struct timespec until_looked = { .tv_nsec = 5000000 };
@@ -332,7 +332,7 @@ START_TEST(follows_when_told_and_in_time)
 }
 END_TEST
 
-/* Another of the agent's threads, which looks in time, until it has nothing more. */
+/* Another thread of the agent, which checks by time, until it has no more rights. */
 static void *look_too(void *unused)
 {
 	while (permitted()) {
@@ -363,12 +363,12 @@ static void wake(void *which)
 	sem_post(&woken);
 }
 
-/* Another of the agent's threads, which sleeps until it is woken. */
+/* Another thread of the agent, which sleeps until it is woken. */
 static void *sleep_and_follow(void *is_there)
 {
 	waiters_add(wake, &woken);
 	privileges_follow(true);
-	ck_assert_uint_eq(privileges_due_ns(), UINT64_MAX); /* it does not look by itself */
+	ck_assert_uint_eq(privileges_due_ns(), UINT64_MAX); /* it does not check by itself */
 	sem_post(is_there);
 	while (permitted()) {
 		sem_wait(&woken);
@@ -378,7 +378,7 @@ static void *sleep_and_follow(void *is_there)
 	return NULL;
 }
 
-/* When the agent's thread has given up something, those that sleep have done so too. */
+/* When the agent's thread has given up a right, sleeping threads have done so too. */
 START_TEST(who_sleeps_follows_at_once)
 {
 	sem_t is_there;
@@ -397,7 +397,7 @@ START_TEST(who_sleeps_follows_at_once)
 	ck_assert_uint_eq(seen.uid, NOBODY);
 	ck_assert(seen.waited_ns < FOLLOWERS_NS);
 	pthread_join(other, NULL);
-	/* Who has left is neither woken nor waited for. */
+	/* A thread that has left is neither woken nor waited for. */
 	privileges_changed();
 	look();
 	ck_assert_int_eq(sem_getvalue(&woken, &asleep), 0);
@@ -405,7 +405,7 @@ START_TEST(who_sleeps_follows_at_once)
 }
 END_TEST
 
-/* (The thread sanitizer has a thread of its own in the program, which gives up nothing.) */
+/* (The thread sanitizer has its own thread in the program, which gives up nothing.) */
 static bool may_drop(void)
 {
 	return !THREAD_SANITIZED && !getuid() && permitted() >> CAP_SETUID & 1 &&
@@ -418,7 +418,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, set_up, NULL);
 	tcase_add_test(tests, an_ordinary_user_has_nothing_to_give_up);
-	/* (A thread of an emulator's keeps what the program's give up.) */
+	/* (An emulator's thread keeps the rights that the program's threads give up.) */
 	if (may_drop() && !getenv("TEST_RUNNER")) {
 		tcase_add_test(tests, all_threads_follow_in_time);
 		tcase_add_loop_test(tests, follows_when_told_and_in_time, 0, 2);

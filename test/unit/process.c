@@ -1,5 +1,5 @@
-/* upload/aws/process.c: a helper's output is read, and the program and the helper see nothing of each
- * other. */
+/* upload/aws/process.c: a helper's output is read, and the program and the helper do not affect
+ * each other. */
 #include "upload/aws/process.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ START_TEST(reads_what_is_printed)
 }
 END_TEST
 
-/* Who has run a handler that was installed in this process. */
+/* Process that ran a handler that was installed in this process. */
 static struct {
 	atomic_int here, elsewhere;
 	atomic_bool done;
@@ -73,8 +73,8 @@ static void handle(int signal)
 }
 
 /* The memory is the program's until the helper has executed its program, so a handler would see it,
- * and change it. A signal that by default does nothing, sent to the group again and again, is pending
- * by the moment that it is let through. */
+ * and change it. A signal without a default effect, sent to the group again and again, is pending
+ * at the moment when it is unblocked. */
 START_TEST(handlers_of_the_program_do_not_run_in_it)
 {
 	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
@@ -106,7 +106,7 @@ START_TEST(handlers_of_the_program_do_not_run_in_it)
 }
 END_TEST
 
-/* What the program ignores, or has blocked, is neither for its helper. */
+/* Signals that the program ignores or blocks are neither for its helper. */
 START_TEST(signals_are_as_at_a_login)
 {
 	ck_assert_ptr_ne(signal(SIGCHLD, SIG_IGN), SIG_ERR);
@@ -126,7 +126,7 @@ START_TEST(no_descriptor_of_the_program_is_open)
 	ck_assert_int_ge(fd, 3);
 	ck_assert_int_eq(
 		process_read("cd /proc/self/fd && echo *", &environment, LONG_MS, NULL, &out), 0);
-	/* The third is of the folder that is looked at. */
+	/* The third is of the directory that is read. */
 	ck_assert_msg(!strcmp(text(), "0 1 2\n") || !strcmp(text(), "0 1 2 3\n"), "%s", text());
 	ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
 	close(fd);
@@ -158,8 +158,8 @@ static void expect_end(pid_t pid)
 
 #define LASTING "sleep 300 & echo $!; wait"
 
-/* It ends, with what it has started, when GIVE_UP has given it so many milliseconds: more, where the machine is so busy
- * that it had not begun. */
+/* The helper and its children end when GIVE_UP has given it so many milliseconds; more on a machine
+ * so busy that it had not started. */
 static void expect_killed(void (*give_up)(int ms))
 {
 	for (int ms = 300; !atoi(text()) && ms < LONG_MS; ms *= 4) {
@@ -210,7 +210,7 @@ static void *run_lasting(void *argument)
 	return NULL;
 }
 
-/* Neither it, nor the process between that has the program's memory. */
+/* Neither the helper, nor the process in between that has the program's memory. */
 START_TEST(it_ends_with_the_program)
 {
 	char path[] = "/tmp/asprof-process-XXXXXX", name[32] = "";
@@ -237,7 +237,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("process");
 
-	/* The thread sanitizer does not outlive a clone(2) in its own memory, and an emulator has
+	/* The thread sanitizer does not survive a clone(2) with shared memory, and an emulator has
 	 * none. */
 	if (THREAD_SANITIZED || getenv("TEST_RUNNER")) {
 		puts("no clone(2) in its own memory here");

@@ -1,5 +1,5 @@
-/* profile/ as a reporter uses it: one recording in memory, added up and written as profile.proto, with
- * nothing of the command. */
+/* profile/ as a reporter uses it: one recording in memory, aggregated and written as profile.proto,
+ * without the command. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ START_TEST(adds_up)
 	ck_assert_int_eq(profile_read(&once, &query, &m.feed, metric_mask(METRIC_ANY)), 0);
 	ck_assert(sum(&once, METRIC_CPU) > 0);
 	ck_assert_uint_gt(once.chunks, 0);
-	/* A feed is begun again, whatever was read of it. */
+	/* A feed can be restarted, however far it was read. */
 	ck_assert_int_eq(profile_read(&again, &query, &m.feed, metric_mask(METRIC_LIVE)), 0);
 	profile_free(&again);
 	ck_assert_int_eq(profile_read(&again, &query, &m.feed, metric_mask(METRIC_ANY)), 0);
@@ -139,7 +139,7 @@ START_TEST(tells_of_damage)
 }
 END_TEST
 
-/* What is unpacked of PACKED, which is several streams or one. */
+/* The unpacked data of PACKED, which is several streams or one. */
 static size_t unpack(uint8_t *out, size_t room, uint8_t *packed, size_t length)
 {
 	z_stream z = { .next_in = packed,
@@ -182,7 +182,7 @@ START_TEST(writes_pprof)
 }
 END_TEST
 
-/* Two functions of a script, and what runs them. */
+/* Two functions of a script, and their interpreter. */
 static int name_script(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
 		       struct jfr_frame_name *out)
 {
@@ -219,7 +219,7 @@ static size_t record_script(void)
 	return (size_t)end;
 }
 
-/* Of each thread the last alone, whatever stands before it. */
+/* For each thread only the last one, whatever is before it. */
 START_TEST(newest_of_each_thread)
 {
 	static const struct {
@@ -258,7 +258,7 @@ START_TEST(newest_of_each_thread)
 }
 END_TEST
 
-/* Those of the locations in the profile.proto of what is recorded. */
+/* The ids of the locations in the profile.proto. */
 static size_t addresses(uint64_t *out, size_t room)
 {
 	struct memory m = { { &calls, false }, recording, recording_length, 0, 0 };
@@ -296,7 +296,7 @@ static size_t addresses(uint64_t *out, size_t room)
 	return count;
 }
 
-/* By them a stack is told from another where differences are taken. */
+/* They distinguish stacks in a comparison. */
 START_TEST(functions_of_scripts_have_addresses)
 {
 	uint64_t first[4], again[4];

@@ -1,5 +1,6 @@
-/* upload/push, upload/pyroscope, upload/otlp: a server that is played here takes, refuses, or finds too large
- * what is sent; each part of a report arrives once, and each answer is taken for what it means. */
+/* upload/push, upload/pyroscope, upload/otlp: a server that the test plays accepts or refuses
+ * requests, or finds them too large. Each part of a report arrives once, and each response has its
+ * right effect. */
 #include "upload/push/push.h"
 
 #include <errno.h>
@@ -28,26 +29,28 @@
 static struct config config;
 static int64_t now_s;
 
-/* Take it; then no answer, 200 and no more, 200 and more than is read, 200 at the second time; or 502 of a gateway that lost it. */
+/* Accept it; then no response, 200 and no more, 200 and more than is read, 200 at the second time;
+ * or 502 of a gateway that lost it. */
 enum { LOST = -2, BROKEN = -3, LONG = -4, AGAIN = -5, GATEWAY = -6 };
 
 static struct {
 	long plan
-		[16]; /* statuses, 0: take it, -1: no answer, or one of those below; then all is taken */
+		[16]; /* statuses, 0: accept, -1: no response, or one of those below; then all are accepted */
 	size_t planned;
 	int64_t retry_after;
-	size_t body_max; /* of what is uncompressed; 0: none */
-	long too_large;  /* what a body past that is answered; 0: 413 */
+	size_t body_max; /* of the uncompressed body; 0: none */
+	long too_large;  /* the status for a larger body; 0: 413 */
 	const char *body;
 	unsigned int sent, taken;
-	double total; /* of the first value of all samples that were taken */
-	/* The most that one request had: bytes before compression, samples; and locations of one sample. */
+	double total; /* of the first value of all accepted samples */
+	/* The maximum of one request: bytes before compression, samples; and locations of one
+	 * sample. */
 	size_t largest, samples, deepest;
-	uint64_t times[64];        /* when what was taken begins, in nanoseconds */
+	uint64_t times[64];        /* start times of accepted parts, in nanoseconds */
 	unsigned int requests[64]; /* the number of each of those, from 0 */
 	size_t time_count;
 	char url[4096], header[256];
-	uint8_t ids[SENT_MAX][16]; /* of OTLP's profiles that were taken */
+	uint8_t ids[SENT_MAX][16]; /* of OTLP's accepted profiles */
 	unsigned int id_count;
 } server;
 
@@ -287,7 +290,7 @@ static int deliver(uint64_t end_ms)
 
 static const struct push_form *const forms[] = { &pyroscope_form, &otlp_form };
 
-/* What one server takes of one report, with nothing in the way. */
+/* What one server accepts of one report, without failures. */
 static double whole(const struct push_form *form)
 {
 	double total;
@@ -330,7 +333,7 @@ START_TEST(sends_all)
 }
 END_TEST
 
-/* Whatever is refused between, each part is taken once. */
+/* With any refusals in between, each part is accepted once. */
 START_TEST(goes_on_where_it_was)
 {
 	double total = whole(forms[_i]);
@@ -373,7 +376,8 @@ START_TEST(splits_what_is_too_large)
 }
 END_TEST
 
-/* As OpenTelemetry's collector says it: a Status with the words of Go's reader. Of another 400 nothing is tried again. */
+/* As OpenTelemetry's collector reports it: a Status with the text of Go's reader. Another 400 is
+ * not retried. */
 START_TEST(splits_what_a_collector_finds_too_large)
 {
 	double total = whole(&otlp_form);
@@ -416,9 +420,10 @@ static int name_many(void *context, const uintptr_t *pcs, const bool *is_return,
 	return 0;
 }
 
-static const char *own_interval = "1000000"; /* NULL: the chunks do not tell */
+static const char *own_interval = "1000000"; /* NULL: the chunks have none */
 
-/* A recording whose chunks have samples of STACKS each, all of them of two functions but the last, which is of DEPTH. */
+/* A recording whose chunks have STACKS samples each, all of them of two functions but the last,
+ * which has DEPTH frames. */
 static void record_many(size_t stacks, size_t depth)
 {
 	static uintptr_t deep[1024];
@@ -451,8 +456,8 @@ static void record_many(size_t stacks, size_t depth)
 	jfr_writer_close(w);
 }
 
-/* All of a large report, with names of WIDTH, which is more than one receiver takes at a time. With short names their number
- * is too much, with long ones their bytes are. */
+/* A large report, with names of WIDTH, which is more than one receiver accepts at a time. With
+ * short names there are too many samples, with long ones too many bytes. */
 static void deliver_many(const struct push_form *form, int width)
 {
 	name_width = width;
@@ -464,7 +469,7 @@ static void deliver_many(const struct push_form *form, int width)
 	ck_assert_uint_le(server.largest, 1u << 20);
 }
 
-/* What Pyroscope would refuse, or never let in, is not sent so. */
+/* Data that Pyroscope would refuse is not sent in that form. */
 START_TEST(keeps_to_what_pyroscope_takes)
 {
 	deliver_many(&pyroscope_form, _i ? 64 : 0);
@@ -473,13 +478,13 @@ START_TEST(keeps_to_what_pyroscope_takes)
 	ck_assert_uint_eq(server.time_count, server.taken);
 	for (size_t i = 0; i < server.time_count; i++) {
 		ck_assert(server.times[i] >= 4000000000 && server.times[i] < 5000000000);
-		/* Two of one millisecond would be taken for the same. */
+		/* Two with the same millisecond would be taken for the same. */
 		ck_assert(!i || server.times[i] / 1000000 > server.times[i - 1] / 1000000);
 	}
 }
 END_TEST
 
-/* What a receiver by its defaults takes, or hands on. */
+/* The limits of a receiver with its defaults. */
 START_TEST(keeps_to_what_otlp_receivers_take)
 {
 	deliver_many(&otlp_form, _i ? 64 : 0);
@@ -489,7 +494,8 @@ START_TEST(keeps_to_what_otlp_receivers_take)
 }
 END_TEST
 
-/* How it was made is not as this process is configured, but as the report's own agent says behind it. */
+/* The intervals are not those of this process's configuration, but those of the report's own label
+ * chunk. */
 START_TEST(weighs_a_report_as_it_was_made)
 {
 	int labels = memfd_create("labels", MFD_CLOEXEC);
@@ -506,7 +512,7 @@ START_TEST(weighs_a_report_as_it_was_made)
 	report = the_report(6000);
 	report.sampling.interval_ns = 3000000;
 	ck_assert_int_eq(label_chunk_write(labels, &report), 0);
-	if (_i) { /* in one file, as out of a spool */
+	if (_i) { /* in one file, as from a spool */
 		ck_assert_int_ge(lseek(recording, 0, SEEK_END), 0);
 		ck_assert_int_eq(
 			fd_copy(recording, labels, 0, (uint64_t)lseek(labels, 0, SEEK_END)), 0);
@@ -522,8 +528,8 @@ START_TEST(weighs_a_report_as_it_was_made)
 }
 END_TEST
 
-/* Whoever keeps one profile of a series and a time loses no part of a report, which may have taken no time at all by its
- * clock or less than none. */
+/* A receiver that keeps one profile per series and time loses no part of a report. The report may
+ * have no duration by its clock, or a negative one. */
 START_TEST(no_two_parts_have_one_time)
 {
 	struct report report;
@@ -538,7 +544,7 @@ START_TEST(no_two_parts_have_one_time)
 	memset(&server, 0, sizeof(server));
 	server.body_max = 40 * SOME_STACKS;
 	report.start_ms = report.end_ms + (uint64_t)(_i % 2 * 1000);
-	report.unique = 999999; /* and its parts have a nanosecond each behind that */
+	report.unique = 999999; /* and its parts are a nanosecond apart after that */
 	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
 	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
 	ck_assert_uint_gt(server.taken, 2);
@@ -551,7 +557,7 @@ START_TEST(no_two_parts_have_one_time)
 }
 END_TEST
 
-/* What is sent again, as its answer was lost, is known by its time. */
+/* A part that is sent again after a lost response has the same time. */
 START_TEST(sends_again_what_it_sent)
 {
 	uint64_t times[64];
@@ -580,7 +586,7 @@ END_TEST
 static const struct {
 	long plan[4];
 	uint64_t maybe_twice;
-	unsigned int more; /* than one try */
+	unsigned int more; /* than one attempt */
 } doubts[] = {
 	{ { 0 }, 0, 0 },
 	{ { -1, 503, 429, -1 }, 0, 4 },
@@ -593,8 +599,8 @@ static const struct {
 	{ { AGAIN }, 1, 0 },
 };
 
-/* What was sent whole, and again as nothing came of an answer, is counted, when it is taken; and what is known to be there is not
- * sent again. */
+/* A complete message that is sent again without a response to the first is counted when it is
+ * accepted. An accepted message is not sent again. */
 START_TEST(counts_what_may_be_twice)
 {
 	size_t form = (size_t)_i % 2, i = (size_t)_i / 2;
@@ -619,7 +625,8 @@ START_TEST(counts_what_may_be_twice)
 }
 END_TEST
 
-/* Neither does one that fails inside, or that finds what is behind it away, say that it took nothing. */
+/* Neither does a server that fails internally, or whose backend is unavailable, report that it
+ * accepted nothing. */
 START_TEST(counts_what_pyroscope_leaves_open)
 {
 	server.plan[0] = _i ? 500 : 422;
@@ -639,7 +646,7 @@ static int deliver_begun(struct report_begun *begun)
 	return reporter->deliver(reporter, &report);
 }
 
-/* Another process sends what is left, and knows what may be there. */
+/* Another process sends the rest, and knows which parts may have arrived. */
 START_TEST(goes_on_with_anothers)
 {
 	double total = whole(forms[_i]);
@@ -673,7 +680,7 @@ START_TEST(knows_anothers_doubt)
 	ck_assert_int_eq(deliver_begun(&begun), 0);
 	ck_assert_uint_eq(reporter->maybe_twice, 1);
 
-	/* Numbers of one that adds up otherwise lead nowhere: all of it is sent. */
+	/* The progress of a process with another division is not used: all of it is sent. */
 	taken = server.taken - 1;
 	begun = (struct report_begun){ .from = 1, .step = 1, .count = 1 };
 	begin(forms[_i], NULL);
@@ -683,7 +690,7 @@ START_TEST(knows_anothers_doubt)
 }
 END_TEST
 
-/* What a store could not write down is not forgotten by who sent it. */
+/* If the store could not write the progress, the sender still remembers it. */
 START_TEST(goes_on_with_its_own)
 {
 	double total = whole(&pyroscope_form);
@@ -698,13 +705,13 @@ START_TEST(goes_on_with_its_own)
 	begun = _i ? older : (struct report_begun){ 0 };
 	ck_assert_int_eq(deliver_begun(&begun), 0);
 	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
-	/* Nor that it was all. */
+	/* Also that all was sent. */
 	ck_assert_int_eq(deliver_begun(&begun), 0);
 	ck_assert_msg(server.total == total, "%f of %f", server.total, total);
 }
 END_TEST
 
-/* Where nothing is small enough, it ends all the same. */
+/* If nothing is small enough, it ends nevertheless. */
 START_TEST(leaves_out_what_never_fits)
 {
 	server.body_max = 1;
@@ -757,7 +764,7 @@ START_TEST(judges_answers)
 }
 END_TEST
 
-/* Pyroscope answers 422 to what it cannot read, and also where what stands behind it is away. */
+/* Pyroscope answers 422 if it cannot read a message, and also if its backend is unavailable. */
 START_TEST(is_unsure_for_a_while)
 {
 	for (size_t i = 0; i < 16; i++)

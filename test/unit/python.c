@@ -330,7 +330,7 @@ START_TEST(every_frame)
 }
 END_TEST
 
-/* Inserted code has its own name as its file, and is left out. */
+/* Inserted code has its own name as its file, and is omitted. */
 START_TEST(of_the_interpreter_itself)
 {
 	struct script_frame frame;
@@ -591,7 +591,7 @@ START_TEST(lists_without_an_end)
 }
 END_TEST
 
-/* Frames under construction or removal are left out, or end the walk. */
+/* Frames under construction or removal are omitted, or end the walk. */
 START_TEST(torn)
 {
 	const struct python_layout *l = &w->python.layout;

@@ -1,4 +1,4 @@
-/* upload/queue/queue.c: every report reaches each reporter once, however they fail, or is told as
+/* upload/queue/queue.c: every report reaches each reporter once, whatever fails, or is reported as
  * dropped. */
 #include "upload/queue/queue.h"
 
@@ -54,7 +54,7 @@ struct fake {
 	struct reporter reporter;
 	atomic_int err, tries;
 	atomic_int got, failures;
-	uint64_t fails_end_ms; /* the one report that it never takes; 0: none */
+	uint64_t fails_end_ms; /* the one report that it never accepts; 0: none */
 	uint64_t last_end_ms;
 	struct report_losses losses;
 	bool closed;
@@ -78,7 +78,8 @@ static int fake_deliver(struct reporter *reporter, const struct report *report)
 	}
 	ck_assert_str_eq(text, "23478");
 	ck_assert_str_eq(report->executable, "prog");
-	/* Oldest first; but one that failed comes last, and of a spool what another reporter is being given is passed over. */
+	/* Oldest first; but a failed one comes last, and reports of a spool that another reporter
+	 * delivers at that moment are skipped. */
 	ck_assert(config.spool_dir || fake->failures || report->end_ms >= fake->last_end_ms);
 	fake->last_end_ms = report->end_ms;
 	fake->losses = report->losses;
@@ -140,7 +141,7 @@ START_TEST(each_gets_every_report)
 }
 END_TEST
 
-/* As many reporters as there may be have a thread and a place in the status each. */
+/* The maximum number of reporters, each with a thread and an entry in the status. */
 START_TEST(every_reporter_is_served_and_shown)
 {
 	static struct fake all[REPORTERS_MAX];
@@ -165,7 +166,7 @@ START_TEST(every_reporter_is_served_and_shown)
 		ck_assert_int_eq(all[i].got, 1);
 		ck_assert_uint_eq(status.destinations[i].delivered, 1);
 	}
-	/* Beside them there is room for the other threads of ours. */
+	/* In addition there is space for the agent's other threads. */
 	ck_assert_uint_le(own_thread_count() + 4, OWN_THREADS_MAX);
 	queue->close(queue);
 }
@@ -221,7 +222,7 @@ START_TEST(full_memory_drops_the_oldest)
 	a.err = b.err = 0;
 	drain_now(5000);
 	ck_assert_int_ge(b.got, 4);
-	ck_assert_int_le(b.got, 6); /* what is being tried is not dropped */
+	ck_assert_int_le(b.got, 6); /* a report that is being delivered is not dropped */
 	ck_assert_int_eq(queue->deliver(queue, &report), 0);
 	drain_now(5000);
 	ck_assert_uint_ge(b.losses.dropped_full, 4);
@@ -247,7 +248,7 @@ START_TEST(old_ones_are_dropped_and_told)
 }
 END_TEST
 
-/* As by a bucket that is made a moment late. At the end they are not waited for. */
+/* As for a bucket that is made a moment late. At the end there is no wait for them. */
 START_TEST(memory_keeps_what_is_refused_for_a_while)
 {
 	struct report report = a_report(recently());
@@ -268,7 +269,8 @@ START_TEST(memory_keeps_what_is_refused_for_a_while)
 }
 END_TEST
 
-/* Refused ones wait in a spool, as somebody may mend that; one that can never be taken does not. */
+/* Refused reports wait in a spool, because the cause may be corrected; a report that can never be
+ * accepted does not wait. */
 START_TEST(spool_keeps_what_is_refused_for_a_while)
 {
 	struct report report = a_report(recently()), old = a_report(recently() - 2 * 3600 * 1000);
@@ -312,7 +314,7 @@ START_TEST(one_report_that_fails_holds_no_other)
 	ck_assert_int_eq(a.got, 6);
 	ck_assert_int_eq(b.got, 5);
 	ck_assert_int_gt(b.failures, 0);
-	/* And it is tried again. */
+	/* And it is retried. */
 	b.fails_end_ms = 0;
 	for (int i = 0; i < 600 && b.got < 6; i++)
 		drain_now(100);
@@ -323,7 +325,7 @@ START_TEST(one_report_that_fails_holds_no_other)
 }
 END_TEST
 
-/* One that takes none long gets it within the call, and again later where it failed. */
+/* A reporter without delay gets it within the call, and again later if it failed. */
 START_TEST(who_takes_none_long_gets_it_at_once)
 {
 	struct report report = a_report(recently());
@@ -393,7 +395,7 @@ static bool is_sent_within(struct report *report, int ms)
 	return a.got != got;
 }
 
-/* Deliveries that have nothing to do must not wake each other to tell it. */
+/* Deliveries without work must not wake each other. */
 START_TEST(none_is_woken_for_nothing)
 {
 	struct report report = a_report(recently());
@@ -448,7 +450,7 @@ START_TEST(backoff_grows_to_half_a_minute)
 }
 END_TEST
 
-/* Each report that waits is one less after the first has gone, without a pause between them. */
+/* After the first success, each waiting report is sent without a pause. */
 START_TEST(a_first_success_sends_the_rest)
 {
 	struct report report = a_report(recently());
@@ -460,7 +462,7 @@ START_TEST(a_first_success_sends_the_rest)
 	while (!a.tries || !b.tries)
 		usleep(1000);
 	a.err = b.err = 0;
-	/* One failure was seen, or a few: the pause is some seconds at most. */
+	/* After one failure, or a few, the pause is some seconds at most. */
 	for (int i = 0; i < 2000 && (a.got < 200 || b.got < 200); i++)
 		usleep(10000);
 	ck_assert_int_eq(a.got, 200);
@@ -498,7 +500,7 @@ START_TEST(what_is_delivered_is_not_said)
 }
 END_TEST
 
-/* The limit that is set is the one that is kept, in memory too; and what it costs is said once. */
+/* The set limit is kept, in memory too; and its memory use is logged once. */
 START_TEST(memory_holds_what_it_is_told)
 {
 	struct report report = a_report(recently());
@@ -521,7 +523,7 @@ START_TEST(memory_holds_what_it_is_told)
 }
 END_TEST
 
-/* A directory that may not be written to holds no exit up; a full disk may have room in a moment. */
+/* An unwritable directory does not delay the exit; a full disk may have space in a moment. */
 START_TEST(what_does_not_pass_is_not_waited_for)
 {
 	struct report report = a_report(recently());
@@ -568,8 +570,8 @@ static void *wait_for_a_change(void *unused)
 	return NULL;
 }
 
-/* Who waits wakes up in between, to look at privileges; here what changes does so just then, when that
- * one only waits for the lock. */
+/* A waiting thread wakes up in between, to check privileges; here the change happens just then,
+ * while that thread only waits for the lock. */
 START_TEST(no_change_goes_unnoticed)
 {
 	pthread_t thread;
@@ -579,7 +581,7 @@ START_TEST(no_change_goes_unnoticed)
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_a_change, NULL), 0);
 	while (!atomic_load(&begun))
 		usleep(1000);
-	pthread_mutex_lock(&deliveries.lock); /* which it gives up when it waits */
+	pthread_mutex_lock(&deliveries.lock); /* which it releases while it waits */
 	began = clock_monotonic_ns();
 	while (clock_monotonic_ns() < began + 2 * (uint64_t)PRIVILEGES_CHECK_NS)
 		usleep(10000);

@@ -1,6 +1,6 @@
-/* What the agent's thread calls of the host's side, called by a thread that the C library does not know, and
- * whose thread pointer leads to memory that cannot be touched: errno, a lock, an allocation or a stack's
- * canary would end the test there and then. */
+/* Functions of the host's side that the agent's thread calls, called by a thread that the C library
+ * does not know, and whose thread pointer leads to inaccessible memory. A use of errno, a lock, an
+ * allocation or a stack's canary would end the test at once. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -44,9 +44,9 @@ static struct wake wake;
 static struct unwind_map no_modules;
 static asprof_jfr_event_key key;
 
-/* What the thread has found. (It cannot check: Check allocates.) */
+/* The thread's result. (It cannot check: Check allocates.) */
 static struct {
-	int step; /* that it has come to */
+	int step; /* that it has reached */
 	int no_python, ring, signo, admitted, memory;
 	uint16_t rule;
 	size_t cfi_bytes;
@@ -59,7 +59,7 @@ static struct {
 	struct disposition left;
 } found;
 
-/* As the preload's, without what that does for interrupted calls. */
+/* As the preload's, without its work for interrupted calls. */
 static BARE int install(int signo, sampler_handler *handler, int flags)
 {
 	struct disposition wanted = { .handler = (void *)handler,
@@ -69,7 +69,7 @@ static BARE int install(int signo, sampler_handler *handler, int flags)
 	return disposition_set(signo, &wanted, NULL);
 }
 
-/* Nothing pends here. */
+/* Nothing is pending here. */
 static BARE int give_back(int signo)
 {
 	static const struct disposition by_default = { .handler = (void *)SIG_DFL };

@@ -1,4 +1,4 @@
-/* core/agent/recording.c: finished chunks are cut off at the front, and nothing else is. */
+/* core/agent/recording.c: finished chunks are cut off at the front, and nothing else. */
 #include "core/agent/recording.h"
 
 #include <endian.h>
@@ -42,7 +42,7 @@ static void close_recording(void)
 	recording_close(recording);
 }
 
-/* A chunk of SIZE bytes at the end of the file, whose header says SAID. */
+/* A chunk of SIZE bytes at the end of the file, whose header has the size SAID. */
 static void put_chunk(size_t size, uint64_t said, uint64_t pools)
 {
 	uint8_t *chunk = calloc(1, size);
@@ -118,7 +118,7 @@ START_TEST(gives_space_back)
 	before = blocks();
 	recording_release(recording, &part);
 	ck_assert_int_lt(blocks(), before / 8);
-	/* What the engine is at stays. */
+	/* The engine's present chunk stays. */
 	ck_assert_int_eq(fd_read(engine_fd, &byte, 1, 1 << 20), 0);
 	ck_assert_int_eq(byte, 'F');
 }
@@ -176,7 +176,7 @@ static int open_second(void)
 	return fd;
 }
 
-/* What is cut is where it moved to, and the engine's file is empty up to there. */
+/* The cut data is in the other file, and the engine's file is empty up to there. */
 START_TEST(moves_finished_chunks)
 {
 	int second = open_second();
@@ -192,7 +192,7 @@ START_TEST(moves_finished_chunks)
 	ck_assert_uint_eq(cut(0).length, 0);
 	ck_assert_int_eq(recording_move(recording), 0);
 	ck_assert_int_lt(blocks(), before / 8);
-	put_chunk(200, 200, 100); /* is behind one that is not finished */
+	put_chunk(200, 200, 100); /* is after an unfinished one */
 	ck_assert_int_eq(recording_move(recording), 0);
 	part = cut(0);
 	ck_assert_int_eq(part.fd, second);
@@ -214,8 +214,8 @@ static void limit_file_size(rlim_t bytes)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Write a chunk of async-profiler's without the second half of its constant pool, but with the sizes of what is there,
- * as async-profiler does when its writes fail. Returns its size. */
+/* Write a chunk of async-profiler without the second half of its constant pool, but with the sizes
+ * of the present data, as async-profiler does when its writes fail. Returns its size. */
 static uint64_t put_truncated_pool(void)
 {
 	static uint8_t chunk[512 << 10];
@@ -251,7 +251,7 @@ START_TEST(decodes_chunks_under_a_file_size_limit)
 }
 END_TEST
 
-/* As a full disk does it: not a byte is lost, and memory has to do from then on. */
+/* As with a full disk: no byte is lost, and memory is used from then on. */
 START_TEST(goes_on_in_memory_where_a_file_takes_no_more)
 {
 	int second = open_second(), same = dup(second);
@@ -300,7 +300,7 @@ START_TEST(waits_for_a_short_header)
 }
 END_TEST
 
-/* A size that does not reach over the header would never come to an end. */
+/* A size smaller than the header would never end. */
 START_TEST(never_goes_in_circles)
 {
 	put_chunk(100, 3, 100);
@@ -317,7 +317,7 @@ START_TEST(keeps_out_of_the_way)
 }
 END_TEST
 
-/* As async-profiler's has one. */
+/* As async-profiler has one. */
 static void *open_with_another_table(void *opened)
 {
 	int fd;

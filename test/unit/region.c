@@ -1,4 +1,5 @@
-/* core/memory/region.c: one range of addresses that many threads allocate from, and that is whole again when all is returned. */
+/* core/memory/region.c: one range of addresses from which many threads allocate, and that is one
+ * free range again when all is freed. */
 #include "core/memory/region.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static void set_up(void)
 	ck_assert_uint_eq(region_free_bytes(), BYTES);
 }
 
-/* Memory with BYTE everywhere, which was zero. */
+/* Memory filled with BYTE, which was zero. */
 static char *fill(char *memory, size_t bytes, char byte)
 {
 	for (size_t i = 0; i < bytes; i += 4096) {
@@ -74,7 +75,7 @@ START_TEST(all_of_it_and_no_more)
 }
 END_TEST
 
-/* Pieces of all sizes, returned in another order and in parts, are one range again. */
+/* Pieces of all sizes, freed in another order and in parts, are one range again. */
 START_TEST(coalesces)
 {
 	struct {
@@ -101,7 +102,7 @@ START_TEST(coalesces)
 }
 END_TEST
 
-/* What nobody has mapped cannot be read. */
+/* Unallocated memory cannot be read. */
 START_TEST(no_access_to_what_is_free)
 {
 	char *memory = fill(map(2 * UNIT), 2 * UNIT, 1), byte;
@@ -133,7 +134,7 @@ START_TEST(grows_where_it_is)
 }
 END_TEST
 
-/* A file is mapped in its place, and nothing of it is left there. */
+/* A file is mapped there, and nothing of it is left afterwards. */
 START_TEST(files)
 {
 	int fd = memfd_create("ones", 0);
@@ -203,7 +204,7 @@ static void *map_until_over(void *unused)
 	return unused;
 }
 
-/* Its child goes on with what it has; a thread of the parent may be in the midst of a call. */
+/* A child continues with its memory; a thread of the parent may be in a call at that moment. */
 START_TEST(forks)
 {
 	char *ours = fill(map(UNIT), UNIT, 1);
@@ -262,7 +263,7 @@ START_TEST(locked)
 	long before;
 
 	if (ADDRESS_SANITIZED || THREAD_SANITIZED)
-		return; /* all of whose shadow would be locked */
+		return; /* which would lock its whole shadow */
 	used[0] = 1;
 	if (syscall(SYS_mlockall, MCL_CURRENT | MCL_FUTURE))
 		return; /* more than a user may lock */
@@ -277,7 +278,7 @@ START_TEST(locked)
 }
 END_TEST
 
-/* A user who may lock so much and no more: the kernel refuses to map anew, so pages are emptied. */
+/* A user with exactly that limit: the kernel refuses new mappings, so pages are emptied. */
 START_TEST(locked_under_a_limit)
 {
 	struct rlimit limit;
@@ -296,7 +297,7 @@ START_TEST(locked_under_a_limit)
 }
 END_TEST
 
-/* The end can be given up, for good or until the kernel has done something. */
+/* The end can be released, for good or until the kernel has made a mapping. */
 START_TEST(cut_and_restored)
 {
 	char *used = fill(map(UNIT), UNIT, 1), *other;
@@ -312,7 +313,7 @@ START_TEST(cut_and_restored)
 	ck_assert_int_eq(status_kb("VmSize:"), before);
 	system_unmap(fill(map(bytes), bytes, 1), bytes);
 
-	/* Somebody else has mapped there. */
+	/* Other code has mapped there. */
 	bytes = region_cut(BYTES / 2);
 	ck_assert_uint_eq(bytes, BYTES / 2);
 	other = mmap(used + BYTES - UNIT, UNIT, PROT_READ | PROT_WRITE,

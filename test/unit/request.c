@@ -1,5 +1,5 @@
-/* endpoint/request.c: a request is read in whatever pieces it comes, within its bounds, and nothing that is no
- * HTTP is taken for one. */
+/* endpoint/request.c: a request is read in pieces of any size, within its limits. Data that is not
+ * HTTP is refused. */
 #include "endpoint/request.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 static struct request request;
 
-/* In pieces of STEP bytes, until there is an answer. */
+/* In pieces of STEP bytes, until there is a result. */
 static int take(const char *text, size_t length, size_t step)
 {
 	int got = 0;
@@ -152,7 +152,7 @@ START_TEST(is_bounded)
 	ck_assert_int_eq(take_long("POST / HTTP/1.1\r\nContent-Length: 8193\r\n\r\n",
 				   REQUEST_BODY_MAX + 1, ""),
 			 -EFBIG);
-	/* A value that is cut, and not beyond. */
+	/* A truncated value is not read beyond its end. */
 	ck_assert_int_eq(take_long("GET / HTTP/1.1\r\nHost: ", 2 * REQUEST_VALUE_MAX, "\r\n\r\n"),
 			 1);
 	ck_assert_uint_eq(strlen(request.host), REQUEST_VALUE_MAX);

@@ -449,7 +449,7 @@ START_TEST(remembered)
 	w->environment[-3] = (uintptr_t)method(class_named("Shop"), 0, 0);
 	ck_assert_uint_eq(walk(), 2);
 	check(0, "dog", "a.rb", 10);
-	/* More can be said after names are known. */
+	/* More is known after the names are known. */
 	memcpy((char *)(uintptr_t)body[10] + 24, "elk", 3);
 	w->ruby.names = (uintptr_t)collector;
 	ck_assert_uint_eq(walk(), 2);
@@ -520,7 +520,7 @@ START_TEST(remembered_by_threads)
 }
 END_TEST
 
-/* What is not what it should be is left out, and what it runs stays. */
+/* Invalid data is omitted, and frames that it runs stay. */
 /* Number of visits until more is known, after many without success. */
 static int visits_until(struct ruby *ruby, int most)
 {
@@ -530,7 +530,7 @@ static int visits_until(struct ruby *ruby, int most)
 	return 0;
 }
 
-/* What Ruby has only once it runs is looked for less and less often, as long as it is not there. */
+/* Data that Ruby creates late is searched less and less often, as long as it is missing. */
 /* The code of an eval string is named after the enclosing code, even if it has a label. */
 START_TEST(code_of_a_string)
 {

@@ -1,5 +1,5 @@
-/* upload/s3/s3.c and its zip: a store that is played here takes, refuses, or is away; what is sent is
- * right, and each answer is taken for what it means. */
+/* upload/s3/s3.c and its zip: a store that the test plays accepts, refuses, or is unavailable. The
+ * requests are right, and each response has its right effect. */
 #include "upload/s3/s3.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ static struct {
 	long status;
 	const char *body;
 	int64_t date;
-	const char *const *ailments; /* codes to answer with first, NULL-terminated */
-	const char *region;          /* told with them */
+	const char *const *ailments; /* codes of the first responses, NULL-terminated */
+	const char *region;          /* sent with them */
 	char url[512], authorization[512], date_sent[32], owner[32];
 	uint8_t content[65536];
 	size_t length;
@@ -62,7 +62,7 @@ static int answer(struct http *http, const struct http_request *request,
 	response->status = store.status;
 	response->date = store.date;
 	if (store.status == 403 && store.date && !strcmp(store.date_sent, "20010909T021640Z"))
-		response->status = 200; /* the clock was mended by half an hour */
+		response->status = 200; /* the clock was corrected by half an hour */
 	return store.status ? buf_append_string(&response->body, store.body ? store.body : "")
 			    : -ECONNREFUSED;
 }
@@ -298,7 +298,7 @@ START_TEST(settings_lead_nowhere_else)
 }
 END_TEST
 
-/* In an answer that anybody may have changed, where it came without TLS. */
+/* In a response without TLS, which others may have changed. */
 START_TEST(a_region_leads_nowhere_else)
 {
 	static const char *const ailments[] = { "PermanentRedirect", "PermanentRedirect", NULL };
@@ -317,7 +317,7 @@ START_TEST(a_region_leads_nowhere_else)
 }
 END_TEST
 
-/* S3 takes keys of 1,024 bytes. */
+/* S3 accepts keys of 1,024 bytes. */
 START_TEST(keys_are_bounded)
 {
 	static const char rest[] =

@@ -1,5 +1,5 @@
-/* upload/s3/s3_bucket.c, and how s3.c uses it: a report gets a name of its own, arrives once, and follows
- * the bucket to where it lies, by a store that is played here from a script. */
+/* upload/s3/s3_bucket.c, and its use in s3.c: a report gets a unique name, arrives once, and
+ * follows redirects of the bucket, with a store that the test plays by a script. */
 #include "upload/s3/s3_bucket.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define STEPS 16
 
-/* What is asked, in order, and what is answered. */
+/* The expected requests, in order, and the responses. */
 struct step {
 	const char *method;
 	const char *url;    /* a part of it */
@@ -26,7 +26,7 @@ struct step {
 	const char *body;
 	const char *region, *location;
 	bool unanswered; /* as struct http_response has it */
-	bool same;       /* what lies there is what was put last */
+	bool same;       /* the stored object is the last one */
 	bool other;
 };
 
@@ -55,7 +55,7 @@ static void look_at(const struct http_request *request, const char *url)
 	const char *authorization = header(request, "authorization");
 	const char *host = strstr(url, "://") + 3, *names_it = header(request, "host");
 
-	/* Signed for the host and region that it goes to. */
+	/* Signed for the host and region of the request. */
 	ck_assert(!strncmp(host, names_it, strlen(names_it)) && host[strlen(names_it)] == '/');
 	ck_assert_ptr_nonnull(strstr(authorization, "host;"));
 	ck_assert_int_eq(
@@ -206,7 +206,8 @@ START_TEST(its_own_name_is_not_taken)
 }
 END_TEST
 
-/* Who may write but not read cannot tell whose it is: after a try that got no answer, one's own. */
+/* Without the right to read, the owner of an object is unknown: after an attempt without a
+ * response, it counts as this process's. */
 START_TEST(a_name_that_one_may_not_look_at)
 {
 	static const struct step after_doubt[] = {
@@ -238,13 +239,13 @@ START_TEST(a_name_that_one_may_not_look_at)
 }
 END_TEST
 
-/* A gateway that answers HEAD with a failure keeps no report from a store that takes it. */
+/* A gateway that answers HEAD with a failure does not prevent delivery. */
 static const long head_failures[] = { 500, 501, 502, 503, 405 };
 
 START_TEST(a_store_that_has_no_head)
 {
 	const struct step steps[] = {
-		/* It was not there, or it was. */
+		/* It was missing, or it was there. */
 		PUT_GONE,
 		{ HEAD, .status = head_failures[_i] },
 		{ PUT, .status = 200 },
@@ -269,7 +270,7 @@ START_TEST(a_store_that_has_no_head)
 }
 END_TEST
 
-/* Several reports may be in doubt at one time. */
+/* Several reports may be uncertain at one time. */
 START_TEST(a_doubt_is_remembered_with_its_report)
 {
 	static const struct step steps[] = {
@@ -296,7 +297,7 @@ START_TEST(a_doubt_is_remembered_with_its_report)
 }
 END_TEST
 
-/* The store has it, but an answer that does not come from the store says that it was not taken; and HEAD is refused. */
+/* The store has it, but a response from a gateway reports a failure; and HEAD is refused. */
 START_TEST(one_name_where_a_gateway_hides_the_store)
 {
 	static const struct step steps[] = {
@@ -305,12 +306,12 @@ START_TEST(one_name_where_a_gateway_hides_the_store)
 		{ HEAD, .status = 403 },
 		{ PUT, .url = "-0badcafe.zip", TAKEN },
 		{ HEAD, .status = 503 },
-		/* Sent twice by itself. The store has the first, and refuses the second. */
+		/* Sent twice by the HTTP client. The store has the first, and refuses the second. */
 		{ PUT, .status = 503, .body = "<Code>SlowDown</Code>", .unanswered = true },
 		{ HEAD, .status = 405 },
 		{ PUT, .url = "-0badcafe.zip", TAKEN },
 		{ HEAD, .status = 501 },
-		/* No answer to the question whose name it is. */
+		/* No response to HEAD. */
 		{ PUT, TAKEN, .unanswered = true },
 		{ HEAD, .err = -ETIMEDOUT },
 		{ HEAD, .status = 403 },
@@ -330,7 +331,7 @@ START_TEST(one_name_where_a_gateway_hides_the_store)
 }
 END_TEST
 
-/* A store that is busy knows that it has not taken it: it is not asked. */
+/* A busy store has not accepted it: HEAD is not sent. */
 START_TEST(a_busy_store_is_not_asked)
 {
 	static const struct step steps[] = {
@@ -346,7 +347,7 @@ START_TEST(a_busy_store_is_not_asked)
 }
 END_TEST
 
-/* Out of a spool, while this process runs: the other one was killed when the store had it. */
+/* From a spool, while this process runs: the other one was killed when the store had it. */
 START_TEST(one_name_for_what_a_killed_process_has_sent)
 {
 	static const struct step steps[] = {
@@ -361,7 +362,8 @@ START_TEST(one_name_for_what_a_killed_process_has_sent)
 }
 END_TEST
 
-/* The log says once that HEAD fails, although other answers to it say nothing of the object either. */
+/* The log reports once that HEAD fails, although other responses to it do not know the object
+ * either. */
 START_TEST(refused_heads_are_said_once)
 {
 	static const long statuses[] = { 503, 403, 501, 405, 503 };
@@ -396,7 +398,7 @@ START_TEST(names_are_not_tried_for_ever)
 }
 END_TEST
 
-/* A store that was stopped and goes on has it, though it never said so. */
+/* A stopped store that continues has it, without a response. */
 START_TEST(asks_before_it_sends_again)
 {
 	static const struct step has_it[] = {
@@ -414,7 +416,7 @@ START_TEST(asks_before_it_sends_again)
 	static const struct step is_still_away[] = {
 		PUT_GONE,
 		{ HEAD, .err = -ETIMEDOUT },
-		/* Perhaps HEAD alone is without an answer. */
+		/* Perhaps only HEAD has no response. */
 		{ HEAD, .err = -ETIMEDOUT },
 		PUT_GONE,
 		{ HEAD, .status = 200, .same = true },
@@ -456,7 +458,7 @@ START_TEST(asks_before_it_sends_again)
 }
 END_TEST
 
-/* Out of a spool: it may have been killed after it was sent, and before it was told so. */
+/* From a spool: the process may have been killed after it sent the report, and before the response. */
 START_TEST(asks_first_for_an_earlier_process)
 {
 	static const struct step steps[] = {
@@ -503,7 +505,7 @@ START_TEST(does_without_the_condition)
 }
 END_TEST
 
-/* Something else was wrong: the condition is not to blame. */
+/* Another error: not because of the condition. */
 START_TEST(remembers_only_what_has_helped)
 {
 	static const struct step steps[] = {
@@ -539,7 +541,7 @@ START_TEST(follows_for_one_request)
 }
 END_TEST
 
-/* And back to what is set, where that no longer does. */
+/* And back to the setting, if that stops working. */
 START_TEST(follows_for_good)
 {
 	static const struct step steps[] = {
@@ -684,7 +686,7 @@ static const struct {
 	{ 10, 1000, "shorten ASPROF_AGENT_PROFILING_GROUP (1000 bytes)" },
 };
 
-/* Nobody need be asked. */
+/* No request is necessary. */
 START_TEST(says_what_makes_a_name_too_long)
 {
 	static const struct step none[] = { { 0 } };

@@ -1,4 +1,4 @@
-/* upload/s3/s3_redirect.c: a redirect is followed within the store, and nowhere else. */
+/* upload/s3/s3_redirect.c: redirects are followed only within the store. */
 #include "upload/s3/s3_redirect.h"
 
 #include <stdio.h>

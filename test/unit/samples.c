@@ -1,5 +1,5 @@
-/* core/agent/samples.c: the samples of a recording are counted as its readers count them, whatever engine
- * wrote it; what is damaged is refused. */
+/* core/agent/samples.c: the samples of a recording are counted as its readers count them, for each
+ * engine; damaged data is refused. */
 #include "core/agent/samples.h"
 
 #include <endian.h>
@@ -13,8 +13,8 @@
 #include "core/fd.h"
 #include "test/fixtures/suite.h"
 
-/* Of async-profiler, and how many events with stacks the decoder finds there: of the first
- * ExecutionSample, WallClockSample and Malloc, of the second also locks and Java allocations. */
+/* Recordings of async-profiler, and the number of events with stacks in the decoder: for the first
+ * ExecutionSample, WallClockSample and Malloc, for the second also locks and Java allocations. */
 static const struct {
 	const char *file;
 	uint64_t samples;
@@ -44,7 +44,7 @@ START_TEST(counts_what_readers_count)
 }
 END_TEST
 
-/* A part is some chunks of a file: these are counted, and no others. */
+/* A part is some chunks of a file: only these are counted. */
 START_TEST(counts_its_part_alone)
 {
 	struct report_part part = whole(recordings[0].file), rest;
@@ -67,8 +67,8 @@ START_TEST(counts_its_part_alone)
 }
 END_TEST
 
-/* Every byte of the front and of the metadata, in turn: no end is passed, and nothing is counted
- * where it fails. */
+/* Every byte of the header and of the metadata, in turn: reading never passes an end, and an error
+ * counts nothing. */
 START_TEST(damage_is_survived)
 {
 	struct report_part part = whole(recordings[1].file);
@@ -92,7 +92,7 @@ START_TEST(damage_is_survived)
 		ck_assert(err == 0 || count == 7);
 		ck_assert_int_eq(fd_write(fd, &bytes[at], 1, (off_t)at), 0);
 	}
-	/* Cut anywhere. */
+	/* Truncated anywhere. */
 	for (uint64_t i = 0; i < part.length; i += 4999) {
 		struct report_part less = part;
 

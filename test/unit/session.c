@@ -1,5 +1,5 @@
-/* core/agent/session.c: which commands an engine gets, by how it behaves, and what is reported then; without
- * a thread and without a clock. */
+/* core/agent/session.c: the commands for an engine, by its behaviour, and the reports; without a
+ * thread and without a clock. */
 #include "core/agent/session.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define CHUNK   100
 #define MANY_KB (1u << 20)
 
-/* How it behaves, and what it was told: a letter for each command, and 'r' for a report. */
+/* Its behaviour, and its commands: a letter for each, and 'r' for a report. */
 static struct {
 	bool cannot_dump, grows, refuses_start, writes_rubbish, is_cut_off, ends, breaks,
 		memory_refuses;
@@ -28,7 +28,7 @@ static struct {
 } engine;
 
 static unsigned final_reports, parts;
-static uint64_t chunks; /* that the next report is to have */
+static uint64_t chunks; /* that the next report must have */
 
 static void note(char letter)
 {
@@ -149,7 +149,7 @@ static int deliver(struct reporter *reporter, const struct report *report)
 	parts += (unsigned)report->part_count;
 	ck_assert_uint_eq(report->parts[0].length, chunks * CHUNK);
 	chunks = 1;
-	return -EIO; /* is its own affair */
+	return -EIO; /* does not matter here */
 }
 
 static void close_reporter(struct reporter *reporter)
@@ -223,7 +223,7 @@ END_TEST
 START_TEST(one_that_has_grown_is_restarted_between_two)
 {
 	engine.grows = true;
-	/* What it has sampled since is in a report as well. */
+	/* Its later samples are in a report as well. */
 	run(false, "SDrXrSDrXrSXrc", 1);
 }
 END_TEST
@@ -250,7 +250,7 @@ START_TEST(memory_is_done_without)
 }
 END_TEST
 
-/* Nor is anybody told of it. */
+/* And there is no message. */
 START_TEST(memory_that_is_off_by_now_is_not_begun_again)
 {
 	struct session session = new_session(true);
@@ -316,8 +316,8 @@ static struct running_head read_head(void)
 	return head;
 }
 
-/* An engine that has threads of its own finishes a chunk every now and then, and what is finished is in the
- * spool, as is what another samples of memory. */
+/* An engine with its own threads finishes a chunk from time to time. Finished chunks are in the
+ * spool, and so are another engine's samples of memory. */
 START_TEST(finished_chunks_are_in_the_spool)
 {
 	struct session session = new_session(true);
@@ -331,7 +331,8 @@ START_TEST(finished_chunks_are_in_the_spool)
 	for (off_t i = 1; i <= 3; i++) {
 		uint64_t now_ns = session.chunk_due_ns;
 
-		/* The first is due after an eighth of a second, and each pause is twice the last, up to a second. */
+		/* The first is due after an eighth of a second, and each pause is twice the last,
+		 * up to a second. */
 		ck_assert_uint_eq(session_service(&session, now_ns), now_ns + (125000000u << i));
 		ck_assert_int_eq(size_of(RUNNING_CHUNKS), i * CHUNK);
 		ck_assert_int_eq(size_of(RUNNING_MEMORY), i * CHUNK);
@@ -342,7 +343,8 @@ START_TEST(finished_chunks_are_in_the_spool)
 	ck_assert_uint_eq(read_head().cut, 4 * CHUNK);
 	ck_assert_uint_eq(read_head().memory_cut, 4 * CHUNK);
 	ck_assert_int_eq(size_of(RUNNING_MEMORY), 4 * CHUNK);
-	/* What memory's sampler knows outlives a restart of the other, and so do its files. */
+	/* The state of memory's sampler survives a restart of the other engine, and so do its
+	 * files. */
 	ck_assert_int_eq(session_restart(&session), 0);
 	ck_assert_uint_eq(read_head().cut, 5 * CHUNK);
 	session_service(&session, session.chunk_due_ns);
@@ -366,7 +368,8 @@ static int end_chunk(void)
 	return end_result;
 }
 
-/* An engine that has a call for it is not asked to dump. After an error it is not asked until the next start. */
+/* An engine that has a call for it gets no dump command. After an error it does not get that call
+ * until the next start. */
 START_TEST(an_engine_ends_its_chunks_in_its_own_way)
 {
 	struct engine served = all;
@@ -392,7 +395,7 @@ START_TEST(an_engine_ends_its_chunks_in_its_own_way)
 }
 END_TEST
 
-/* Whoever recovers it has to know how it was made. */
+/* The recovering process must know its settings. */
 START_TEST(running_files_are_created_again_with_other_intervals)
 {
 	static struct live_call call = { .request = LIVE_OPTIONS,

@@ -1,5 +1,5 @@
-/* profile/jfr/settings.c: what holds for which chunk of a recording. async-profiler tells how it samples in its first chunk
- * alone, and its agent behind each report. */
+/* profile/jfr/settings.c: the settings of each chunk of a recording. async-profiler writes its
+ * settings only to its first chunk, and the agent writes them after each report. */
 #include "profile/jfr/settings.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static int namer(void *context, const uintptr_t *pcs, const bool *is_return, siz
 	return 0;
 }
 
-/* An engine's chunk behind what is in FD, with a SETTING or without. */
+/* Append an engine's chunk to FD, with a SETTING or without. */
 static void add_chunk(int fd, bool memory, const char *setting, const char *value)
 {
 	struct jfr_writer *w;
@@ -64,10 +64,10 @@ static void add(int fd, char kind)
 	case '5': /* the first of an engine's */
 		add_chunk(fd, false, "interval", "5");
 		break;
-	case '.': /* one of those behind it */
+	case '.': /* one of the later ones */
 		add_chunk(fd, false, NULL, NULL);
 		break;
-	case 'm': /* native memory by the builtin engine, of no duration */
+	case 'm': /* native memory by the builtin engine, without a duration */
 		add_chunk(fd, true, "nativemem", "4096");
 		break;
 	case 'a':
@@ -76,7 +76,7 @@ static void add(int fd, char kind)
 	case 'b':
 		add_labels(fd, 20);
 		break;
-	default: /* that tell nothing of it */
+	default: /* without such settings */
 		add_labels(fd, 0);
 	}
 }
@@ -120,7 +120,7 @@ static void check(struct settings_tracker *tracker, size_t length, const int64_t
 
 static const struct {
 	const char *chunks;
-	int64_t intervals[8]; /* as each begins; its own go before */
+	int64_t intervals[8]; /* as each begins; its own have precedence */
 } cases[] = {
 	{ ".", { 0 } },
 	{ "5.", { 5, 5 } },

@@ -1,4 +1,4 @@
-/* core/show_url.c: no secret of a URL is in what people read. */
+/* core/show_url.c: output has no secret parts of a URL. */
 #include "core/show_url.h"
 
 #include <string.h>

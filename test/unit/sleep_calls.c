@@ -65,7 +65,7 @@ static void *sleep_a_while(void *slept)
 	return clock_monotonic_ns() < end_ns ? NULL : slept;
 }
 
-/* Who is to look at its privileges does that in its sleep. */
+/* A thread that must check its privileges does that in its sleep. */
 START_TEST(a_look_ends_no_sleep)
 {
 	pthread_t thread;

@@ -1,5 +1,5 @@
-/* Where recordings come from: streams that are asked for twice, and files that are cut off while
- * they are read. */
+/* Sources of recordings: streams that are read twice, and files that are truncated while they are
+ * read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "decoder/input/source_open.h"
 #include "test/fixtures/suite.h"
 
-/* What is in a pipe, asked for by its path as a shell's <(...) gives it. */
+/* Data of a pipe, opened by its path as with a shell's <(...). */
 START_TEST(stream_twice)
 {
 	struct source *first, *second;
@@ -32,7 +32,7 @@ START_TEST(stream_twice)
 }
 END_TEST
 
-/* In a process of its own: touch the map of a file that has been cut off. */
+/* In a separate process: touch the mapping of a truncated file. */
 static void read_what_is_gone(int out)
 {
 	int fd = memfd_create("cut", MFD_CLOEXEC);

@@ -1,4 +1,4 @@
-/* core/start_environment: what was there at the start, of whatever size. */
+/* core/start_environment: the environment of the start, of any size. */
 #include "core/start_environment.h"
 
 #include <stdlib.h>

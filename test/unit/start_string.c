@@ -1,4 +1,4 @@
-/* The start string, for each way of setting the options that go into it. */
+/* The start string, for each combination of its options. */
 #include "asyncprof/start_string.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static const struct {
 	  "/r",
 	  true,
 	  "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=/r,nativemem=0" },
-	{ { "ASPROF_AGENT_NATIVE_MEM=10m" }, /* somebody else samples it */
+	{ { "ASPROF_AGENT_NATIVE_MEM=10m" }, /* the other engine samples it */
 	  "/r",
 	  false,
 	  "start,event=cpu,interval=100000000,wall=1000ms,jfr,cstack=dwarf,file=/r" },

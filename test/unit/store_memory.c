@@ -1,5 +1,5 @@
-/* upload/queue/store_memory.c: what was put is taken, the oldest makes room, and what cannot be kept is
- * counted and takes no memory. */
+/* upload/queue/store_memory.c: stored reports are returned, the oldest are dropped for new ones,
+ * and a report that cannot be stored is counted and takes no memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void put(uint64_t end_ms, unsigned int pending)
 	ck_assert_int_eq(store->put(store, &report, pending), 0);
 }
 
-/* The file that reports wait in: the only one of that name here. */
+/* The file with the waiting reports: the only one of that name here. */
 static long pages_in_use(void)
 {
 	char path[32], target[64];
@@ -86,7 +86,7 @@ START_TEST(the_oldest_makes_room)
 	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
 	ck_assert_uint_eq(held.report.end_ms, 2000);
 	store->settle(store, &held, A);
-	/* What went has left nothing, though the file was never empty. */
+	/* A removed report leaves nothing, though the file was never empty. */
 	for (uint64_t i = 4; i <= 100; i++)
 		put(i * 1000, A);
 	ck_assert_int_eq(pages_in_use(), 2);
@@ -117,7 +117,7 @@ static const struct {
 	int err;
 } bad[] = {
 	{ { .offset = 0, .length = 13 }, -EFBIG },
-	{ { .offset = 5, .length = 8 }, -ENODATA }, /* of which five are there */
+	{ { .offset = 5, .length = 8 }, -ENODATA }, /* of which five are stored */
 };
 
 START_TEST(what_cannot_be_kept_is_counted)

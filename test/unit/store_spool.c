@@ -1,5 +1,6 @@
-/* upload/queue/store_spool.c and its notes: what was put is taken by whoever comes, by one at a time,
- * whole; what is too much or too old goes; a killed process leaves nothing for good. */
+/* upload/queue/store_spool.c and its notes: any process can take a stored report, one at a time,
+ * complete. Reports beyond the limit or the age are dropped. A killed process leaves nothing
+ * permanently. */
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #define A 1u
 #define B 2u
 
-/* What a report of ten bytes takes of the disk, with its note. */
+/* Disk space of a report of ten bytes, with its note. */
 #define EACH (2ull * FOLDER_BLOCK)
 #define MUCH (100 * EACH)
 
@@ -116,7 +117,7 @@ START_TEST(what_is_taken_is_what_was_put)
 }
 END_TEST
 
-/* Two processes: a lock belongs to the open file, so two stores in one are as good. */
+/* Two processes: a lock belongs to the open file, so two stores in one process are equivalent. */
 START_TEST(two_never_take_one)
 {
 	struct store *first = open_one(MUCH, names), *second = open_one(MUCH, names);
@@ -140,7 +141,7 @@ START_TEST(two_never_take_one)
 }
 END_TEST
 
-/* What waits for a reporter that this process does not have stays for one that has. */
+/* Reports for a reporter that this process does not have stay for one that has it. */
 START_TEST(others_reporters_are_remembered)
 {
 	static const char *const theirs[] = { "c", "a" };
@@ -165,7 +166,7 @@ END_TEST
 
 static const struct report_begun some = { 2, 5, 7, 100, DOUBT_NEXT };
 
-/* Take what waits for BIT, with as much begun as EXPECTED, go on to BEGUN, and give it back. */
+/* Take the report that waits for BIT, with EXPECTED parts begun, continue to BEGUN, and return it. */
 static void go_on(struct store *store, unsigned int bit, struct report_begun expected,
 		  struct report_begun begun)
 {
@@ -177,7 +178,8 @@ static void go_on(struct store *store, unsigned int bit, struct report_begun exp
 	store->settle(store, &held, 0);
 }
 
-/* How far a reporter has come is known to the next process, also when one that does not have it was there between. */
+/* The next process knows a reporter's progress, also if a process without that reporter was in
+ * between. */
 START_TEST(what_is_begun_is_gone_on_with)
 {
 	static const char *const theirs[] = { "c", "a" };
@@ -217,7 +219,7 @@ static const char *const odd[] = {
 	"7",
 };
 
-/* Of another agent's numbers, and of what are none, it is known only that there were some. */
+/* For another agent's numbers, and for invalid ones, only their existence is known. */
 START_TEST(what_is_begun_otherwise_is_begun_anew)
 {
 	const struct report_begun anew = { .doubt = DOUBT_ALL };
@@ -294,7 +296,7 @@ START_TEST(a_killed_process_leaves_nothing_for_good)
 
 	folder_put(RECORDING ".spool.json", 100, 120);
 	folder_put(RECORDING "-1.spool.json", 100, 0); /* its recording may come yet */
-	folder_put("prog.spool.json", 100, 120);       /* not ours */
+	folder_put("prog.spool.json", 100, 120);       /* not the agent's */
 	folder_put(".asprof-agent.7.0", 100, 120);
 	folder_put(".asprof-agent.7.1", 100, 0);
 	folder_put(".asprof-agent.7.2", 100, 120);
@@ -319,7 +321,7 @@ START_TEST(a_killed_process_leaves_nothing_for_good)
 }
 END_TEST
 
-/* A report that somebody damaged is passed over, and those behind it are not held up. */
+/* A report that was damaged is skipped, and does not delay later ones. */
 START_TEST(damaged_notes_are_passed_over)
 {
 	struct store *store = open_one(MUCH, names);
@@ -336,7 +338,7 @@ START_TEST(damaged_notes_are_passed_over)
 }
 END_TEST
 
-/* NOTE beside a recording that is whole, by this user's own hand. */
+/* NOTE next to a complete recording, written by this user. */
 static void plant(const char *stem, const char *note)
 {
 	char name[NAME_FILE_SIZE];
@@ -360,7 +362,7 @@ static const struct {
 	bool fit;
 } planted[] = {
 	{ NOTE("prog", "g", "ec2_i-1_"), true },
-	{ NOTE("prog", "team/g", "ec2_i-1_"), true }, /* in an object's name alone */
+	{ NOTE("prog", "team/g", "ec2_i-1_"), true }, /* only in an object's name */
 	{ NOTE("../../etc/logrotate.d/x", "g", "ec2_i-1_"), false },
 	{ NOTE("etc/x", "g", "ec2_i-1_"), false },
 	{ NOTE(".x", "g", "ec2_i-1_"), false },
@@ -370,7 +372,7 @@ static const struct {
 	{ NOTE("prog", "/g", "ec2_i-1_"), false },
 	{ NOTE("prog", "g", "../ec2_i-1_"), false },
 	{ NOTE("prog", "g", "a/b"), false },
-	{ "{\"executable\":\"prog\",\"pending\":[\"a\"]}", false }, /* of nobody */
+	{ "{\"executable\":\"prog\",\"pending\":[\"a\"]}", false }, /* without an origin */
 };
 
 START_TEST(what_leads_elsewhere_is_not_taken)
@@ -386,7 +388,7 @@ START_TEST(what_leads_elsewhere_is_not_taken)
 }
 END_TEST
 
-/* Nor is a report put in that could not be taken out. */
+/* A report that could not be taken out is not stored. */
 START_TEST(what_leads_elsewhere_is_not_put)
 {
 	struct store *store = open_one(MUCH, names);
@@ -401,7 +403,7 @@ END_TEST
 
 enum trick { LINK, HARD_LINK, OTHER_USER, OTHER_USERS_NOTE };
 
-/* What others can put into a directory, one way or another. */
+/* Files that other users can put into a directory, in different ways. */
 START_TEST(what_is_not_ours_alone_is_not_taken)
 {
 	static const char recording_name[] = STEM ".spool.jfr", note[] = STEM ".spool.json";
@@ -432,7 +434,7 @@ START_TEST(what_is_not_ours_alone_is_not_taken)
 }
 END_TEST
 
-/* Profiles of the local reporter, and whatever else lies there, count for nothing here and stay. */
+/* Profiles of the local reporter, and any other files, do not count here and stay. */
 START_TEST(what_is_not_the_spools_stays)
 {
 	static const char *const others[] = { "prog_42_2020-01-01T00-00-00Z.jfr",
@@ -452,7 +454,7 @@ START_TEST(what_is_not_the_spools_stays)
 }
 END_TEST
 
-/* Two services on one spool: each takes what goes where its own go, and leaves the rest as it is. */
+/* Two services on one spool: each takes only the reports for its own destination. */
 START_TEST(each_takes_what_is_for_its_own_place)
 {
 	static const char *const one[] = { "local /a 1", "s3 host:443 b/one-" };
@@ -466,7 +468,8 @@ START_TEST(each_takes_what_is_for_its_own_place)
 	ck_assert_uint_eq(held.pending, B);
 	second->settle(second, &held, B);
 	ck_assert_int_eq(second->take(second, B, NULL, &held), -ENOENT);
-	/* The directory is both's; what is left for the other's bucket is still known after. */
+	/* The directory belongs to both; the reports for the other's bucket are still known
+	 * afterwards. */
 	ck_assert_int_eq(second->take(second, A, NULL, &held), 0);
 	second->settle(second, &held, A);
 	ck_assert_int_eq(folder_count(".spool.jfr"), 1);
@@ -479,7 +482,7 @@ START_TEST(each_takes_what_is_for_its_own_place)
 }
 END_TEST
 
-/* Of two that only another has, neither is forgotten. */
+/* Two reporters that only another process has: neither is forgotten. */
 START_TEST(all_places_of_another_are_remembered)
 {
 	static const char *const theirs[] = { "a", "c" };
@@ -505,7 +508,7 @@ START_TEST(all_places_of_another_are_remembered)
 }
 END_TEST
 
-/* A directory that everybody may write to, as /tmp: then there is one below it for each user. */
+/* A directory that every user can write to, as /tmp: then each user has a subdirectory. */
 START_TEST(shared_directory_has_one_for_each)
 {
 	struct store *store;
@@ -525,7 +528,7 @@ START_TEST(shared_directory_has_one_for_each)
 }
 END_TEST
 
-/* Which others may have made before us. */
+/* Which other users may have made first. */
 START_TEST(shared_directory_is_not_trusted)
 {
 	struct store *store;
@@ -564,7 +567,7 @@ START_TEST(removed_directory_comes_back)
 }
 END_TEST
 
-/* What a note tells, in a process of another place; and nothing of it is secret. */
+/* The contents of a note, in a process elsewhere; none of them is secret. */
 START_TEST(note_says_whom_it_is_of)
 {
 	char *const environment[] = { "POD_NAME=origin-pod", "AWS_SECRET_ACCESS_KEY=hush",

@@ -40,7 +40,7 @@ static void write_file(const char *text, size_t length)
 	close(fd);
 }
 
-/* Lines of all lengths, some longer than what is read at once; the last one does not end. */
+/* Lines of all lengths, some longer than the buffer; the last one has no end. */
 static size_t make_lines(char *text)
 {
 	static const size_t lengths[] = { 0,    1,    2,    126,   127, 128, 5000,
@@ -106,7 +106,7 @@ START_TEST(lines_of_any_length)
 }
 END_TEST
 
-/* Of a descriptor, from where that is; and one that the C library has opened. */
+/* From a descriptor, at its present position; and from one that the C library has opened. */
 START_TEST(of_others)
 {
 	char line[16];

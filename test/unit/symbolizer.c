@@ -1,5 +1,5 @@
-/* decoder/symbolize/symbolizer: this program's own debug information, found in several places, asked for
- * functions that are inlined into one another, and damaged. */
+/* decoder/symbolize/symbolizer: this program's own debug information, found in several places,
+ * queried for inlined functions, and damaged. */
 #include "decoder/symbolize/symbolizer.h"
 
 #include <fcntl.h>
@@ -101,7 +101,7 @@ static void expect_chain(const char *path)
 	struct debug_frame frames[DEBUG_FRAMES_MAX];
 	struct symbolizer *s = open_one(path);
 
-	/* The second answer is the one that was kept. */
+	/* The second result comes from the cache. */
 	for (int i = 0; i < 2; i++) {
 		ck_assert_uint_eq(frames_at(s, build_id, link_address(probe), frames), 3);
 		expect_frame(&frames[0], "inner", INNER_LINE);
@@ -124,7 +124,7 @@ START_TEST(anywhere_below)
 }
 END_TEST
 
-/* As distributions have it. The walk does not follow links, so that it is found by its name. */
+/* As in distributions. The directory scan does not follow links, so the file is found by its name. */
 START_TEST(by_build_id)
 {
 	shell("rm -rf $d/* && mkdir -p $d/.build-id/$i && ln -s $p $d/.build-id/$i/$j.debug");
@@ -158,7 +158,7 @@ START_TEST(no_directory)
 }
 END_TEST
 
-/* Read what is in COPY. An answer or none: what counts is that there is an end. */
+/* Read the data of COPY. Any result is accepted: it must only end. */
 static void read_damaged(const uint8_t *data, size_t size, const char *copy)
 {
 	struct debug_frame frames[DEBUG_FRAMES_MAX];
@@ -175,9 +175,9 @@ static void read_damaged(const uint8_t *data, size_t size, const char *copy)
 	symbolizer_close(s);
 }
 
-/* dwarf_getscopes() forgets what it has found so far when it comes to damage (elfutils 0.188): once
- * in a few hundred changes. What the code around it forgets, the fuzzer finds, which leaves out no
- * more than what libdw itself allocates (test/fuzz/debug_info.c). */
+/* dwarf_getscopes() leaks its results when it finds damage (elfutils 0.188): once in a few hundred
+ * changes. The fuzzer finds leaks of the surrounding code, because it ignores only libdw's own
+ * allocations (test/fuzz/debug_info.c). */
 static void let_libdw_leak(void)
 {
 #if ADDRESS_SANITIZED

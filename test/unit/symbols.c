@@ -156,7 +156,7 @@ START_TEST(dynamic_symbols_alone)
 }
 END_TEST
 
-/* Debug link: beside the file, in .debug, or neither. */
+/* Debug link: in the file's directory, in .debug, or neither. */
 START_TEST(debug_link)
 {
 	static const char *const places[] = { "x.debug", ".debug/x.debug" };

@@ -1,4 +1,5 @@
-/* decoder/live/target: a process stays the one that was opened, and its user is taken over as a whole. */
+/* decoder/live/target: a process stays the one that was opened, and its user is taken over
+ * completely. */
 #include "decoder/live/target.h"
 
 #include <errno.h>
@@ -79,7 +80,7 @@ START_TEST(is_no_thread)
 }
 END_TEST
 
-/* In a child, as the test goes on as who it is. */
+/* In a child, because the test keeps its own user. */
 static void in_child(int (*check)(void))
 {
 	pid_t child = fork();
@@ -112,7 +113,7 @@ static int become_another(void)
 	EXPECT(getgroups(8, had) == 2 && had[0] == 7 && had[1] == 4242);
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 && !prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
 	EXPECT(setresuid(0, 0, 0) && setresgid(0, 0, 0) && setgroups(0, NULL));
-	EXPECT(!prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); /* so that it may look into itself again */
+	EXPECT(!prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); /* so that it may read its own memory again */
 	EXPECT(!target_open(&self, getpid()) && !target_user_read(&now, &self));
 	user.seccomp = now.seccomp;
 	EXPECT(target_user_equals(&now, &user) && !now.capabilities);
@@ -127,7 +128,7 @@ static int become_root_without_capabilities(void)
 	struct target self;
 
 	EXPECT(!target_user_become(&user));
-	EXPECT(!prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); /* so that it may look into itself again */
+	EXPECT(!prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); /* so that it may read its own memory again */
 	EXPECT(!target_open(&self, getpid()) && !target_user_read(&now, &self));
 	EXPECT((now.capabilities & ~(UINT64_C(1) << 1)) == 0 && !now.group_count);
 	target_close(&self);

@@ -80,7 +80,7 @@ START_TEST(no_such_thread)
 
 	thread_clock_init(&thread, 0x0fffffff, 0x1000);
 	ck_assert_uint_eq(thread_clock_cpu(&thread), 0);
-	/* It was found, and is gone: it goes without nothing. */
+	/* A timer was found and is deleted: the thread has none afterwards. */
 	thread_clock_start(&thread, false);
 	ck_assert(!has_timer(&thread) && !thread.refused);
 	ck_assert_uint_eq(signal_share_refused(), 0);

@@ -51,7 +51,7 @@ static void end(struct other *other)
 	pthread_join(other->thread, NULL);
 }
 
-/* What DIR has from here on: how many threads, and whether TID is among them. */
+/* The rest of DIR: the number of threads, and whether TID is among them. */
 static int listed(DIR *dir, pid_t tid, bool *is_there)
 {
 	struct dirent *entry;
@@ -73,7 +73,7 @@ static int listed_anew(DIR *dir, pid_t tid, bool *is_there)
 	return listed(dir, tid, is_there);
 }
 
-/* The sanitizer has threads, too, which are the program's as far as anybody can tell. */
+/* The sanitizer has threads, too, which cannot be distinguished from the program's. */
 static void ck_threads(int listed, int expected)
 {
 	if (THREAD_SANITIZED)
@@ -139,7 +139,7 @@ START_TEST(shows_none_of_ours)
 }
 END_TEST
 
-/* Threads that have ended, and that could not be made, leave their places. */
+/* Threads that have ended, and those that could not be made, leave their entries. */
 START_TEST(has_places_again)
 {
 	struct other other;

@@ -20,7 +20,7 @@ static void *delete_always(void *unused)
 	return unused;
 }
 
-/* Where the kernel has the file (CONFIG_CHECKPOINT_RESTORE). */
+/* If the kernel has the file (CONFIG_CHECKPOINT_RESTORE). */
 static ssize_t timers_of_process(char *text, size_t size)
 {
 	int fd = open("/proc/self/timers", O_RDONLY | O_CLOEXEC);

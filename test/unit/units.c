@@ -1,4 +1,4 @@
-/* Units, as they are typed and as they are shown. */
+/* Units, in input and output. */
 #include "core/units.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ START_TEST(by_name)
 	char longer[16];
 	const struct unit *unit;
 
-	/* The length counts, and not the NUL. */
+	/* The length counts, not the NUL. */
 	snprintf(longer, sizeof(longer), "%smore", names[_i].text);
 	unit = unit_named(names[_i].units, longer, strlen(names[_i].text));
 	ck_assert_uint_eq(unit ? unit->size : 0, names[_i].size);
@@ -45,9 +45,9 @@ static const struct {
 	const char *shown;
 } amounts[] = {
 	{ duration_units, 0, "ns" },      { duration_units, 999, "ns" },
-	{ duration_units, 999.6, "us" }, /* which is shown as 1000 of the smaller */
+	{ duration_units, 999.6, "us" }, /* which is shown as 1000 of the smaller unit */
 	{ duration_units, 1e3, "us" },    { duration_units, 59e9, "s" },
-	{ duration_units, 599e9, "s" }, /* ten minutes of seconds are read well */
+	{ duration_units, 599e9, "s" }, /* ten minutes in seconds are readable */
 	{ duration_units, 600e9, "min" }, { duration_units, 7200e9, "h" },
 	{ duration_units, 1e300, "d" },   { size_units, 1023, "B" },
 	{ size_units, 1023.9, "KiB" },    { size_units, 1ull << 40, "TiB" },

@@ -1,4 +1,4 @@
-/* upload/files/untrusted.c: what leads elsewhere than it should does not pass. */
+/* upload/files/untrusted.c: words that lead to another place are refused. */
 #include "upload/files/untrusted.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* engine/unwind/unwind: real stacks of every shape, each walked to the thread's entry, and stacks that
- * are none. */
+/* engine/unwind/unwind: real stacks of every shape, each walked to the thread's entry, and invalid
+ * stacks. */
 #include "core/preload_code.h"
 #include "engine/cfi/cfi_lookup.h"
 #include "engine/unwind/unwind.h"
@@ -41,7 +41,7 @@ struct stack {
 	bool truncated;
 };
 
-/* How the walks of this test ended. */
+/* The results of this test's walks. */
 static struct unwind_stats ends(void)
 {
 	static struct unwind_stats before;
@@ -55,7 +55,7 @@ static struct unwind_stats ends(void)
 	return difference;
 }
 
-/* The stack as libgcc's unwinder sees it: the oracle. */
+/* The stack according to libgcc's unwinder: the reference. */
 static _Unwind_Reason_Code oracle_frame(struct _Unwind_Context *context, void *data)
 {
 	struct stack *stack = data;
@@ -72,7 +72,7 @@ static void setup(void)
 	ends();
 }
 
-/* As once many walks came through all modules. */
+/* As after many walks through all modules. */
 static void setup_tables(void)
 {
 	setup();
@@ -84,11 +84,11 @@ static void teardown(void)
 	modules_close();
 }
 
-/* ---- Own stacks against the oracle ---- */
+/* ---- Own stacks, compared with the reference ---- */
 
 static uintptr_t stack_high; /* as given to the walks */
 
-/* Both walks of the stack above the caller of this must be the same, to the entry. */
+/* Both walks of the stack above the caller of this must be equal, to the entry. */
 NOINLINE static void compare_here(void)
 {
 	static struct stack ours, oracle;
@@ -99,9 +99,9 @@ NOINLINE static void compare_here(void)
 	ends();
 	ours.count = unwind_here(stack_high, 0, ours.pcs, FRAMES, &ours.truncated);
 	stats = ends();
-	/* The oracle's first frame is this function. */
+	/* The reference's first frame is this function. */
 	ck_assert_uint_eq(ours.count, oracle.count - 1);
-	/* The caller's two calls here are the same one, so every return address agrees. */
+	/* The caller's two calls here are the same one, so every return address is equal. */
 	ck_assert_mem_eq(ours.pcs, oracle.pcs + 1, ours.count * sizeof(ours.pcs[0]));
 	ck_assert(!ours.truncated);
 	ck_assert_uint_eq(stats.walks[UNWIND_COMPLETE], 1);
@@ -157,7 +157,7 @@ NOINLINE static int recurse_large(int depth, void (*bottom)(void))
 
 static jmp_buf after_noreturn;
 
-/* Its call is its last instruction: the return address lies in the next function. */
+/* Its call is its last instruction: the return address is in the next function. */
 NOINLINE static __attribute__((noreturn)) void leave_by_jump(void (*bottom)(void))
 {
 	bottom();
@@ -297,7 +297,7 @@ static void on_signal_here(int signo, siginfo_t *info, void *context)
 	walked.count = unwind_here(handler_stack_high, 0, walked.pcs, FRAMES, &walked.truncated);
 }
 
-/* The outermost frames of what was walked are those expected. */
+/* The outermost frames of the walk are the expected ones. */
 static void check_walked(size_t least_inner)
 {
 	struct unwind_stats stats = ends();
@@ -367,8 +367,8 @@ START_TEST(through_alternate_stack)
 }
 END_TEST
 
-/* clang's thread sanitizer calls the inner handler when raise() has returned, with the registers of
- * before: what they tell of the stack is true no more. */
+/* clang's thread sanitizer calls the inner handler after raise() has returned, with the earlier
+ * registers: they no longer describe the stack. */
 #if THREAD_SANITIZED && defined(__clang__)
 #define NESTED_IN_TIME 0
 #else
@@ -430,7 +430,7 @@ START_TEST(fiber_ends)
 }
 END_TEST
 
-/* ---- Stacks that are none ---- */
+/* ---- Invalid stacks ---- */
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -489,7 +489,7 @@ START_TEST(random_contexts)
 }
 END_TEST
 
-/* Calls, one after another: every fourth byte of the page at CODE, but the first, is behind one. */
+/* Calls, one after another: every fourth byte of the page at CODE, except the first, is after one. */
 static void fill_with_calls(char *code)
 {
 #ifdef __x86_64__
@@ -502,7 +502,7 @@ static void fill_with_calls(char *code)
 		memcpy(code + i, call, sizeof(call));
 }
 
-/* A frame pointer chain that bites its tail, in code without rules. */
+/* A cyclic frame pointer chain, in code without rules. */
 START_TEST(cycle)
 {
 	uintptr_t frames[4] = { 0 };
@@ -531,8 +531,8 @@ START_TEST(cycle)
 }
 END_TEST
 
-/* What another thread maps and unmaps, as it does with heaps, stacks of others and code: a row of
- * frames, by frame pointer, in code that is no module's. */
+/* Memory that another thread maps and unmaps, like heaps, stacks and code: a row of frames, by
+ * frame pointer, in code of no module. */
 #define GOING_BYTES 4096
 
 struct going {
@@ -570,7 +570,7 @@ static void *come_and_go(void *data)
 	return NULL;
 }
 
-#define GOING_WALKS 1000 /* that go on, and as many that cannot */
+#define GOING_WALKS 1000 /* that continue, and as many that cannot */
 
 START_TEST(stack_that_comes_and_goes)
 {
@@ -582,7 +582,7 @@ START_TEST(stack_that_comes_and_goes)
 	size_t on = 0, ended = 0;
 
 	if (getenv("TEST_RUNNER"))
-		return; /* an emulator says of all memory that it can be read */
+		return; /* an emulator reports all memory as readable */
 	going.frames = mmap(NULL, GOING_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	going.code = mmap(NULL, GOING_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(going.frames, MAP_FAILED);

@@ -1,4 +1,4 @@
-/* upload/http/url.c: URLs taken apart, and encoded as S3 wants them. */
+/* upload/http/url.c: URLs are parsed, and encoded for S3. */
 #include "upload/http/url.h"
 
 #include <errno.h>

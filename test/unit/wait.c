@@ -1,4 +1,4 @@
-/* What is left of a restarted wait. */
+/* The remaining time of a restarted wait. */
 #include "preload/interpose/wait.h"
 
 #include "test/fixtures/suite.h"

@@ -5,7 +5,7 @@
 
 static struct walk_budget budget;
 
-/* Use the budget up in parts of WORDS, with a pause of NS after each. Returns how many words. */
+/* Use the budget in parts of WORDS, with a pause of NS after each. Returns the number of words. */
 static uint32_t use_up(uint32_t words, long ns)
 {
 	uint32_t used = 0;

@@ -1,5 +1,5 @@
-/* upload/recover/whole_chunk.c: chunks with zeros in them, as after a power cut, are passed over, and those behind them
- * found, wherever the zeros are; what was never finished is none. */
+/* upload/recover/whole_chunk.c: chunks with zeros in them, as after a power cut, are skipped, and
+ * later ones are found, wherever the zeros are. An unfinished chunk is not returned. */
 #include "upload/recover/whole_chunk.h"
 
 #include <endian.h>
@@ -28,7 +28,7 @@ static void read_chunk(void)
 	close(fd);
 }
 
-/* A file of three, at AT, LENGTH and twice that behind it. */
+/* A file with three chunks: at AT, LENGTH and twice that after it. */
 static int three(off_t at)
 {
 	int fd = memfd_create("chunks", MFD_CLOEXEC);
@@ -75,7 +75,7 @@ START_TEST(passes_over_zeros)
 }
 END_TEST
 
-/* Its header says that it is not finished. */
+/* Its header marks it as unfinished. */
 START_TEST(leaves_out_the_unfinished)
 {
 	static const uint64_t no_pools;
