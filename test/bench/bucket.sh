@@ -1,7 +1,7 @@
 #!/bin/bash
-# A thousand reports of 50 kB in OpenStack Swift: the heaviest functions of all of them, straight out of
-# the bucket, and by the AWS command line and then out of the directory; once with nothing here yet, and
-# again. Seconds, and the peak of resident pages. The store, of one process, is what takes most of the time.
+# A thousand reports of 50 kB in OpenStack Swift: top over all of them, directly from the bucket, and from a directory
+# after the AWS command line has copied them. Once with an empty cache, and once more. Seconds, and the peak of
+# resident pages. The store, a single process, takes most of the time.
 B=$(cd "${B:-build}" && pwd)
 cd "$(dirname "$0")/../.." || exit 1
 . test/system/upload.inc

@@ -1,15 +1,14 @@
 #!/bin/sh
-# The decoder beside async-profiler's converter, in turns: a recording of 300 kB, and one of 600 MB
-# of malloc and free events, which is made here and deleted again. Wall time and CPU time are the
-# best of three, memory is the peak of resident pages. The converter is looked for beside the
-# library that ASPROF_TEST_LIB names.
+# Compares the decoder with async-profiler's converter, in turns: for a recording of 300 kB, and one of 600 MB of
+# malloc and free events, which is made here and then deleted. Wall time and CPU time are the best of three, memory is
+# the peak of resident pages. The converter is in the same tree as ASPROF_TEST_LIB.
 set -u
 . "$(dirname "$0")/../system/agent.inc"
 converter=$(dirname "${ASPROF_TEST_LIB:-/}")/../bin/jfrconv
-[ -x "$converter" ] || skip 'ASPROF_TEST_LIB names no library with bin/jfrconv beside it'
+[ -x "$converter" ] || skip 'ASPROF_TEST_LIB names no library with ../bin/jfrconv'
 have /usr/bin/time
 
-# once NAME COMMAND... : keeps "seconds cpu-seconds kB"
+# once NAME COMMAND... : stores "seconds cpu-seconds kB"
 once() {
 	name=$1
 	shift

@@ -1,8 +1,8 @@
-/* Writes a recording of malloc and free events for the decoder's benchmark, and for
- * whoever wants a big one: decoder_data MODEL OUT MEGABYTES [KEPT]. Types and constants are MODEL's first
- * chunk's; the events are as a program with eight threads makes them that all allocate and free,
- * one allocation in KEPT kept (100; 1: all): buffers of 64 KiB a thread, chunks of at most 100 MB. Without
- * arguments it does nothing, successfully. */
+/* Writes a recording of malloc and free events for the decoder's benchmark, and for other tests of
+ * large recordings: decoder_data MODEL OUT MEGABYTES [KEPT]. Types and constants are those of
+ * MODEL's first chunk. The events are like those of a program with eight threads that allocate and
+ * free, with one allocation in KEPT kept (100; 1: all): buffers of 64 KiB per thread, chunks of at
+ * most 100 MB. Without arguments it does nothing, successfully. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static void step(struct thread *t, const struct model *m, unsigned who)
 	if (*held && choice % kept) {
 		put_event(t, m, who, *held, 0);
 		if (t->next_address - *held < 4096)
-			t->next_address = *held; /* an allocator gives out what is warm */
+			t->next_address = *held; /* an allocator reuses recent blocks */
 	}
 	ticks += 30;
 	t->next_address += 16 + (choice >> 32) % 512 / 16 * 16;

@@ -1,6 +1,6 @@
-/* Writes a recording whose flame graph has as many frames as are asked for, for whoever wants to
- * see how a big one is drawn: decoder_frames OUT FRAMES. Each stack has 40 frames and shares a
- * random part of the last one's. Without arguments it does nothing, successfully. */
+/* Writes a recording whose flame graph has the given number of frames, to see how a large one is
+ * drawn: decoder_frames OUT FRAMES. Each stack has 40 frames and shares a random part of the
+ * previous one. Without arguments it does nothing, successfully. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 		snprintf(names[i], sizeof(names[i]), "function_%u::call", i);
 	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	err = fd < 0 ? -1 : jfr_writer_open(&w, fd, 0);
-	/* Chunks whose stacks the writer has room for. */
+	/* The stacks of a chunk fit into the writer. */
 	for (long left = fd < 0 || err ? 0 : strtol(argv[2], NULL, 10); left > 0 && !err;
 	     left -= CHUNK_FRAMES, n++) {
 		err = jfr_chunk_begin(w, START_NS + n * SECOND, (n + 1) * SECOND);

@@ -1,8 +1,8 @@
-/* What this process pays for delivering a recording, RECORDING, to the server at URL by the reporter BY (s3,
- * pyroscope, otlp): one line with the milliseconds of CPU of the first delivery, those of a later one (the median),
- * the kilobytes of memory that the first one added, and the milliseconds of adding the recording up (the median; 0
- * where it is sent as it is). LENGTH is that of its beginning to be sent, all of it without. Started by upload.sh
- * and push.sh. */
+/* The cost for a process of delivering RECORDING to the server at URL by the reporter BY (s3,
+ * pyroscope, otlp): one line with the milliseconds of CPU time of the first delivery, those of a
+ * later one (the median), the kilobytes of memory that the first one added, and the milliseconds of
+ * aggregating the recording (the median; 0 if it is not aggregated). Only LENGTH bytes from its
+ * beginning are sent, by default all. Started by upload.sh and push.sh. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static double deliver(struct reporter *reporter, struct report *report)
 {
 	double before = cpu_ms();
 
-	report->start_ms += 1000; /* another */
+	report->start_ms += 1000; /* another one */
 	report->end_ms += 1000;
 	if (reporter->deliver(reporter, report))
 		exit(EXIT_FAILURE);
@@ -107,7 +107,7 @@ int main(void)
 	long before;
 
 	if (!by || !url || !path)
-		return 77; /* who starts this knows */
+		return 77; /* the caller knows */
 	report.start_ms = report.end_ms - 1000;
 	report.parts[0].fd = open(path, O_RDONLY | O_CLOEXEC);
 	log_open(LOG_ERROR, NULL);

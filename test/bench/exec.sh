@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the preload adds to an exec of /bin/true, against an empty preload in the same run.
+# The cost of the preload for an exec of /bin/true, compared with an empty preload in the same run.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What a store is asked by 100,000 hosts that were started at once: requests a second, with every process sending
-when its interval ends, and with each sending at a time of its own within the interval, as the agent does
-(upload/queue/queue.c); while all goes well, and after the store was away for ten minutes, with the agent's own
-pauses between two tries (upload/queue/delivery.c). One process a host; random numbers from a fixed seed.
+"""Simulates the requests to a store from 100,000 hosts that were started at once: requests per second, if every process
+sends at its interval's end, and if each has its own delay within the interval, as the agent has (upload/queue/queue.c).
+In normal operation, and after the store was unavailable for ten minutes, with the agent's own pauses between two
+attempts (upload/queue/delivery.c). One process per host; random numbers from a fixed seed.
 
 usage: fleet.py [HOSTS]"""
 import heapq
@@ -14,7 +14,7 @@ INTERVAL = 30.0
 RUN, AWAY, BACK = 1800.0, 600.0, 1200.0
 FIRST, MOST, LAST_FAILURES = 1.0, 30.0, 16
 PHASE_MOST = 60.0
-# Hosts that "start at once" do so within so many seconds: images are pulled, programs load.
+# Hosts that "start at once" do so within so many seconds: images are pulled, programs are loaded.
 WITHIN = 2.0
 
 
@@ -30,7 +30,8 @@ def simulate(shifted):
     for _ in range(HOSTS):
         start = random.random() * WITHIN
         shift = random.random() * min(INTERVAL, PHASE_MOST) if shifted else 0.0
-        # The next report's due time, when it is tried, how many wait, and failures in a row.
+        # The next report's due time, the time of its next attempt, the number of waiting reports, and failures in a
+        # row.
         queue.append((start + INTERVAL + shift, start + INTERVAL + shift, 0, 0))
     heapq.heapify(queue)
     while queue and queue[0][0] < RUN:
@@ -42,7 +43,7 @@ def simulate(shifted):
             seconds[int(now)] += 1
             heapq.heapreplace(queue, (now + pause(failures), due, waiting, failures + 1))
             continue
-        # The first that is taken brings all that waits behind it, one after another, 20 ms each.
+        # After the first success, all waiting reports are sent, one after another, 20 ms each.
         for i in range(waiting):
             if now + i * 0.02 < RUN:
                 seconds[int(now + i * 0.02)] += 1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the agent adds to a fork in a program that does nothing else, and to its child's life: without us, with
-# children left alone, and with children that would be profiled if they lived.
+# The cost of the agent for a fork in a program that does nothing else, and for its child's life: without the agent,
+# with children that are not profiled, and with children that would be profiled if they lived longer.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 
@@ -13,7 +13,7 @@ median() {
 	sort -n | awk '{ all[NR] = $1 } END { printf "%s", all[int((NR + 1) / 2)] }'
 }
 
-# once NAME THREADS COMMAND [VARIABLE=value...]: "FORK WHOLE" is put behind $work/NAME.
+# once NAME THREADS COMMAND [VARIABLE=value...]: append "FORK WHOLE" to $work/NAME.
 once() {
 	local name=$1 threads=$2 command=$3
 	shift 3

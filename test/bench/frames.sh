@@ -1,8 +1,8 @@
 #!/bin/bash
-# What a walk takes through twenty different functions of Python, of JavaScript, of Ruby, PHP and Perl, with the interpreter's
-# own frames on the way.
+# The time of a walk through twenty different functions of Python, JavaScript, Ruby, PHP and Perl, with the
+# interpreter's own frames between them.
 #
-#   PYTHONS="python3.8 …" NODES=… RUBIES=… PHPS=… PERLS=…  by these; what is not there is left out
+#   PYTHONS="python3.8 …" NODES=… RUBIES=… PHPS=… PERLS=…  these interpreters; missing ones are omitted
 . "$(dirname "$0")/../system/agent.inc"
 have "${CC:-cc}"
 

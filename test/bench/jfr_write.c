@@ -1,4 +1,4 @@
-/* What the encoder costs: nanoseconds and bytes an event, and the pools at a chunk's end. */
+/* The cost of the encoder: nanoseconds and bytes per event, and the pools at a chunk's end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void release(struct jfr_writer *w, uint64_t ticks, uint32_t n)
 }
 
 static const struct pass passes[] = {
-	{ "jfr_stack, 30 frames, known", intern }, /* but for the first round */
+	{ "jfr_stack, 30 frames, known", intern }, /* except in the first round */
 	{ "jdk.ExecutionSample", execution },      { "profiler.WallClockSample", wall },
 	{ "profiler.Malloc", allocation },         { "profiler.Free", release },
 };
@@ -113,8 +113,8 @@ static int end(struct jfr_writer *w, const char *what)
 	return err;
 }
 
-/* Twenty million malloc/free pairs of 528 bytes on average, sampled every 512 KiB, as a memory
- * writer has them. */
+/* Twenty million malloc/free pairs of 528 bytes on average, sampled every 512 KiB, as in a memory
+ * writer. */
 static int memory_recording(int fd)
 {
 	const uint32_t samples = 20000000ull * 528 / 524288;
@@ -130,7 +130,7 @@ static int memory_recording(int fd)
 	jfr_writer_memory_only(w, arch_microsecond_shift(), JFR_ALONE);
 	err = jfr_chunk_begin(w, start_ns, start);
 	for (n = 0; !err && n < samples; n++) {
-		uint64_t ticks = start + n * 100000ull; /* two seconds in all */
+		uint64_t ticks = start + n * 100000ull; /* two seconds in total */
 
 		ids[n % STACKS] = jfr_stack(w, stacks[n % 20], DEPTH, false);
 		jfr_malloc(w, ticks, getpid(), ids[n % STACKS], 0x7f0012340000 + n * 64ull,

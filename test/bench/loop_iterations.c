@@ -1,5 +1,6 @@
-/* Cost of the stall watcher for one iteration of an event loop, in nanoseconds: of its start and its end, without the
- * wait itself, with and without the watcher. The loop iterates 100,000 times a second. */
+/* Cost of the stall watcher for one iteration of an event loop, in nanoseconds: of its start and
+ * its end, without the wait itself, with and without the watcher. The loop iterates 100,000 times a
+ * second. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static __attribute__((noinline)) void nothing(int ready)
 	__asm__ volatile("" : "+r"(ready));
 }
 
-/* Of this thread: the machine may be busy. */
+/* Of this thread, because the machine may be busy. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec used;

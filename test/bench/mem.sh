@@ -1,15 +1,15 @@
 #!/bin/bash
-# What sampling native memory adds to a pair of malloc and free, and the size of the recording.
-# async-profiler is measured beside it where ASPROF_TEST_LIB names its library.
+# The cost of sampling native memory for a pair of malloc and free, and the size of the recording. async-profiler is
+# measured too if ASPROF_TEST_LIB names its library.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
-# A round is MILLIONS of pairs (100), so that the first moments, which exec.sh measures, weigh little.
+# A round is MILLIONS of pairs (100), so that the first moments, which exec.sh measures, matter little.
 rounds=${ROUNDS:-15} millions=${MILLIONS:-100}
 recorded_millions=20
 
 pairs=$(program mem_pairs)
 
-# With memory alone, or what CPU and WALL say: $1 is the engine, then the program's arguments.
+# With memory alone, or with CPU and WALL: $1 is the engine, then the program's arguments.
 profiled() {
 	local engine=$1
 	shift
@@ -23,7 +23,7 @@ profiled() {
 		ASPROF_AGENT_REPORTING_INTERVAL=1h "$pairs" "$@"
 }
 
-# Of the numbers on stdin; nothing of none.
+# Of the numbers on stdin; no output without numbers.
 median() {
 	sort -n | awk '{ all[NR] = $1 } END { printf "%s", all[int((NR + 1) / 2)] }'
 }
@@ -32,7 +32,7 @@ recorded() {
 	cat "$work"/out/*.jfr | wc -c
 }
 
-# times FILE: those of the bare program that ran next to it, as the machine is not always as fast.
+# times FILE: relative to the bare program that ran next to it, because the machine's speed changes.
 times() {
 	paste "$1" "$work/bare" | awk 'NF == 2 { printf "%.2f\n", $1 / $2 }' | median
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Asks a PostgreSQL server on the loopback interface for one account of pgbench's after another, on connections that stay,
-so that what a server process costs once is not what an answer costs.
+"""Requests one account of pgbench after another from a PostgreSQL server on the loopback interface. The connections stay,
+so that the cost of a server process's start is not part of a response's cost.
 
   postgres_client.py PORT CONNECTIONS
 
-For each line on standard input, a number of seconds, a line: the answers, and the seconds that they took. The accounts
-asked for are the same in each run."""
+For each line on standard input, a number of seconds, it prints a line: the number of responses, and their seconds. The
+requested accounts are the same in each run."""
 import random
 import socket
 import struct
@@ -27,7 +27,7 @@ class Connection:
         self.answer()
 
     def answer(self):
-        """All up to where it is ready for the next question."""
+        """Read until the server is ready for the next query."""
         data = self.left
         at = 0
         while True:

@@ -1,13 +1,12 @@
 #!/bin/bash
-# What the agent costs real programs that run: bare, bare once more for the error of it all, at its
-# default settings, and with native memory sampled at 512k.
+# The cost of the agent for real programs: bare, bare once more for the error of the method, at the default settings,
+# and with native memory sampled at 512k.
 #
-# Where a program lies in memory makes it some percent faster or slower, and so does what else the
-# machine does. So each is started STARTS times (20), and does its work in slices, in turn with the
-# others, on the one processor that it shares with the agent's thread. Ratios are medians over the
-# starts, with their 95 percent intervals in brackets; CPU time includes the agent's own. What starting
-# costs is told by exec.sh. PROGRAMS names those to run, and ALLOCATOR a library that is preloaded in
-# each case.
+# A program's placement in memory makes it some percent faster or slower, and so do other programs. So each is started
+# STARTS times (20), and does its work in slices, in turn with the others, on the one processor that it shares with
+# the agent's thread. Ratios are medians over the starts, with their 95 percent intervals in brackets; CPU time
+# includes the agent's own. exec.sh measures the start. PROGRAMS names those to run, and ALLOCATOR a library that is
+# preloaded in each case.
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 starts=${STARTS:-20} allocator=${ALLOCATOR:-}
@@ -47,7 +46,7 @@ run_sqlite3() {
 		sqlite3 "$work/orders.db"
 }
 
-# The worst case: with each row it allocates 4 times and takes 9 locks.
+# The worst case: for each row it allocates 4 times and takes 9 locks.
 run_sqlite3-allocates() {
 	in_slices "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
 			SELECT count(DISTINCT hex(i * 7919) || i % 97), sum(length(printf('%d-%d', i, i * 3)))
@@ -86,8 +85,7 @@ run_node() {
 	in_slices go node "$work/work.js"
 }
 
-# The command becomes the server; its child passes the requests on, by redis-benchmark, from another
-# processor.
+# The command becomes the server; its child passes the requests on, by redis-benchmark, from another processor.
 run_redis() {
 	cat >"$work/redis.sh" <<-'BASH'
 		socket=$1/$$.sock

@@ -1,12 +1,12 @@
 #!/bin/bash
-# CPU and memory of sending a report of 50 kB, added up, by the Pyroscope and the OTLP reporter, to the tests'
-# strict server; and the CPU of the agent's threads, as a share of one core, in a program that is profiled with the default
-# settings for SECONDS_RUN (60) and has all four reporters.
+# CPU time and memory of sending an aggregated report of 50 kB, by the Pyroscope and the OTLP reporter, to the tests'
+# strict server; and the CPU time of the agent's threads, as a share of one core, in a program that is profiled with
+# the default settings for SECONDS_RUN (60) and has all four reporters.
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/push.inc
 have openssl
 
-# A recording of that length: three of the program's seconds are about as much.
+# A recording of that length: about three of the program's seconds.
 pushed=$(program pushed) || exit 1
 profiled "$work/long" builtin REPORTING_INTERVAL=30s CPU_INTERVAL=1ms WALL_INTERVAL=10ms NATIVE_MEM=24k "$pushed" 3
 recording=$(ls "$work"/long/*.jfr)

@@ -1,12 +1,12 @@
 #!/bin/bash
-# What a program of Python takes longer when it is profiled a hundred times a second: by us, with a sample each 10 ms of CPU time
-# besides what is on by default, and by py-spy, which is given the other processor. In slices, as programs.sh has them;
-# ours is to be a third of py-spy's at most. The program is deep in calls, and has threads that wait for work, as a server of
-# Python has: py-spy stops the whole process while it reads each thread's stack.
+# The cost of profiling a Python program a hundred times a second: with the agent, which takes a sample each 10 ms of
+# CPU time in addition to its defaults, and with py-spy, which runs on the other processor. In slices, like
+# programs.sh. The agent's cost must be at most a third of py-spy's. The program has deep stacks, and threads that
+# wait for work, like a Python server: py-spy stops the whole process while it reads each thread's stack.
 #
-#   STARTS=20  so often each is started
-#   DEPTH=40 POOL=16  how deep it is in calls, and how many threads wait
-#   PYTHON=/opt/venv/bin/python3  by this one, with py-spy beside it
+#   STARTS=20  number of starts of each
+#   DEPTH=40 POOL=16  depth of its calls, and number of waiting threads
+#   PYTHON=/opt/venv/bin/python3  this interpreter, with py-spy in its directory
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 starts=${STARTS:-20}

@@ -1,13 +1,13 @@
 #!/bin/bash
-# How much servers answer whose workers are forked, and what CPU time an answer takes them: without us, with the master
-# alone profiled (FORK=off), and with the workers as well, at the default settings. All of them run at once, and in each
-# round each has a slice of a second in turn, so that what else the machine does falls on all. Connections stay: what a process
-# costs once, as it begins to be profiled, is not in it. Ratios are medians over STARTS (7) starts of ROUNDS (10) rounds, with
-# the least and the greatest of the starts in brackets. What others do beside it has less to do with the CPU time than with
-# how much is answered. The last column tells what of that is our own threads'.
+# The throughput of servers with forked workers, and their CPU time per response: without the agent, with only the
+# master profiled (FORK=off), and with the workers as well, at the default settings. All of them run at once, and in
+# each round each has a slice of a second in turn, so that other load affects all. Connections stay, so the cost of a
+# process's start is not included. Ratios are medians over STARTS (7) starts of ROUNDS (10) rounds, with the minimum
+# and the maximum of the starts in brackets. Other load affects CPU time less than throughput. The last column is the
+# CPU time of the agent's threads.
 #
-#   SERVERS="nginx gunicorn apache postgres"  those to run
-#   ENGINES="builtin async-profiler"          by these engines
+#   SERVERS="nginx gunicorn apache postgres"  these servers
+#   ENGINES="builtin async-profiler"          these engines
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/servers.inc
@@ -89,7 +89,7 @@ slice_http() {
 	wrk -t 1 -c 16 -d 1s "http://127.0.0.1:${port[$1]}/" | awk '/requests in/ { n = $1 } /^Requests/ { print n, n / $2 }'
 }
 
-# Nanoseconds of processor time: of the server whose first process is $1, and of that those of our threads.
+# Nanoseconds of CPU time: of the server whose first process is $1, and of the agent's threads in it.
 cpu_of() {
 	local process task name ns sum=0 own=0
 
@@ -106,7 +106,7 @@ cpu_of() {
 	echo "$sum $own"
 }
 
-# start CASE: on a port of its own.
+# start CASE: on its own port.
 start() {
 	local settings=()
 
@@ -129,7 +129,7 @@ start() {
 	fail "$server, $1: is not ready: $(cat "$work/$1/said")"
 }
 
-# The rounds of a start: a line with a number for each case in its files. Processor time is added up over them.
+# The rounds of a start: a line with a number for each case in its files. CPU time is added up over them.
 measure() {
 	local case round answered
 	local -a before after
@@ -158,7 +158,7 @@ measure() {
 	done
 }
 
-# times FILE: the median of what is in it, with the least and the greatest.
+# times FILE: the median of its numbers, with the minimum and the maximum.
 times() {
 	sort -n "$1" | awk '{ all[NR] = $1 }
 		END { printf "  %6.3f (%.3f %.3f)", all[int((NR + 1) / 2)], all[1], all[NR] }'

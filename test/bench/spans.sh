@@ -1,6 +1,6 @@
 #!/bin/bash
-# How near time on CPUs by span comes to what the spans took: 100 of 100 to 200 ms, two at a time, sampled each
-# millisecond. And what a sample costs that carries a context. SPANS and MS: how many, and how long the shortest.
+# The error of CPU time by span, compared with the spans' own measurement: 100 spans of 100 to 200 ms, two at a time,
+# sampled every millisecond. And the cost of a sample with a context. SPANS and MS: their number, and the shortest.
 . "$(dirname "$0")/../system/agent.inc"
 have "${CXX:-c++}" /usr/bin/python3
 SPANS=${SPANS:-100} MS=${MS:-100}

@@ -1,5 +1,5 @@
-/* Time and memory to name 2,000 addresses in files of this machine, in a process of its own each:
- * ours, against `addr2line -f` given the same addresses. */
+/* Time and memory to name 2,000 addresses in files of this machine, each in a separate process: the
+ * agent's, compared with `addr2line -f` for the same addresses. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 
 #define ADDRESSES 2000
 
-/* What one way of doing it took. */
+/* The cost of one of them. */
 struct cost {
 	double ms;
-	long rss_kb; /* at its peak */
+	long rss_kb; /* peak */
 	int status;
 };
 
@@ -36,7 +36,7 @@ static int count_named(void *context, const struct symbol_match *match, const ch
 	return 0;
 }
 
-/* Addresses spread over the code of PATH, and its build-id. Returns 0 or -1. */
+/* Addresses spread over the code of PATH, and its build id. Returns 0 or -1. */
 static int describe(const char *path, struct module *module)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -52,7 +52,7 @@ static int describe(const char *path, struct module *module)
 		addresses[i] = text->sh_addr + i * (text->sh_size / ADDRESSES);
 	memset(module, 0, sizeof(*module));
 	module->path = path;
-	module->unloaded_ticks = 1; /* not in our memory */
+	module->unloaded_ticks = 1; /* not in this process's memory */
 	if (n > 0 && (size_t)n <= sizeof(module->build_id)) {
 		memcpy(module->build_id, id, (size_t)n);
 		module->build_id_size = (size_t)n;

@@ -1,6 +1,6 @@
-/* Mean cost of a stack walk in a sampling handler at 6, 30 and 100 frames: ours and, where
- * ASPROF_TEST_LIB names its library, async-profiler's by its own account (features=stats), each
- * in a process of its own under the same per-thread CPU timer. */
+/* Mean cost of a stack walk in a sampling handler at 6, 30 and 100 frames: the agent's and, if
+ * ASPROF_TEST_LIB names its library, async-profiler's according to itself (features=stats), each in
+ * a separate process with the same CPU timer per thread. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@
 #define FRAMES_MAX  512
 #define HOT_REPEATS 20000
 
-/* What one way of sampling measured. */
+/* The result of one way of sampling. */
 struct result {
 	double walk_ns, frames;
 };
@@ -52,7 +52,7 @@ NOINLINE static uint64_t descend(int depth, void (*bottom)(void))
 	return local;
 }
 
-/* ---- Ours ---- */
+/* ---- The builtin engine ---- */
 
 static uint64_t total_ns, walks, frames;
 static uintptr_t stack_high;
@@ -97,7 +97,7 @@ static void start_timer(void)
 		exit(1);
 }
 
-/* As with a collector once the program has run for a moment: what walks come through has a table. */
+/* As with a collector after the program has run for a moment: modules on stacks have tables. */
 static void open_modules(void)
 {
 	cfi_lookup_init();
@@ -199,7 +199,7 @@ static struct result measure_asprof(int depth)
 	return result;
 }
 
-/* ---- Side by side ---- */
+/* ---- Comparison ---- */
 
 struct job {
 	struct result (*measure)(int);
@@ -215,8 +215,8 @@ static void *run_job(void *argument)
 	return NULL;
 }
 
-/* In a process of its own, where nothing that one profiler leaves behind meets the other, and on
- * a thread of its own, which begins with few frames. */
+/* In a separate process, where the profilers cannot affect each other, and on a separate thread,
+ * which begins with few frames. */
 static struct result measure_apart(struct result (*measure)(int), int depth)
 {
 	struct job job = { .measure = measure, .depth = depth };
@@ -249,7 +249,7 @@ int main(void)
 	struct result ours, hot, theirs = { 0 };
 	int outer;
 
-	/* As many frames are there before the first descent. */
+	/* The number of frames before the first descent. */
 	outer = (int)measure_apart(measure_builtin, 0).frames;
 	if (outer < 1 || outer > depths[0])
 		return 1;

@@ -1,8 +1,7 @@
 #!/bin/bash
-# CPU of one delivery of a recording of 50 kB, memory that it adds, and the size of what does it:
-# the agent, curl and the AWS command line, by HTTP and HTTPS, with the same object to the tests'
-# strict store (curl's signatures cannot have the colon that is in Swift's keys). Medians of
-# ROUNDS (9).
+# CPU time of one delivery of a recording of 50 kB, the memory that it adds, and the size of the client: the agent,
+# curl and the AWS command line, by HTTP and HTTPS, with the same object to the tests' strict store. (curl's
+# signatures cannot have the colon of Swift's keys.) Medians of ROUNDS (9).
 ROUNDS=${ROUNDS:-9}
 B=$(cd "${B:-build}" && pwd)
 cd "$(dirname "$0")/../.." || exit 1
@@ -52,7 +51,7 @@ row() { # NAME CPU MEMORY
 
 aws=$(command -v /usr/bin/aws || command -v aws) || echo "the AWS command line is missing (awscli)"
 rivals=(curl ${aws:+aws})
-# What is sent: the object that the agent makes.
+# The data: the object that the agent makes.
 make_object() {
 	/usr/bin/python3 - "$work/object.zip" <<-'END'
 		import sys, zipfile
@@ -65,7 +64,7 @@ make_object() {
 }
 make_object
 
-# The memory is what the first delivery adds to the agent's process, and all of a rival's.
+# The memory is what the first delivery adds to the agent's process, and the total of a rival's.
 compare() { # SCHEME URL
 	local i rival
 
@@ -91,7 +90,7 @@ store_stop
 store good
 compare HTTPS "$url"
 
-# closure FILE…: bytes of the files and of the libraries that they load, but for libc's own.
+# closure FILE…: bytes of the files and of the libraries that they load, without libc's own.
 closure() {
 	{
 		printf '%s\n' "$@"
@@ -105,5 +104,5 @@ echo "      curl $(closure "$(command -v curl)")"
 if dpkg -L awscli >/dev/null 2>&1; then
 	dpkg -L awscli | xargs -d '\n' stat -c '%F %s' |
 		awk '$1 == "regular" { sum += $NF; n++ }
-			END { printf "      aws %.1f MB in %d files, beside python3\n", sum / 1e6, n }'
+			END { printf "      aws %.1f MB in %d files, without python3\n", sum / 1e6, n }'
 fi

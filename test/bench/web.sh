@@ -1,12 +1,12 @@
 #!/bin/bash
-# What the agent costs servers that answer requests, at its default settings: bare, bare once more for the error of it all, and
-# with the agent. A slice is some requests over a connection that is kept; all else is as in programs.sh. flask runs on one
-# thread in a server that has the standard library alone; express as it comes. What is not there is left out.
+# The cost of the agent for servers, at its default settings: bare, bare once more for the error of the method, and
+# with the agent. A slice is some requests over a kept connection; all else is as in programs.sh. flask runs on one
+# thread in a server with only the standard library; express without changes. Missing ones are omitted.
 #
-#   STARTS=20  so often each is started
-#   PYTHON=/opt/venv/bin/python3  by this one, where it has flask
-#   EXPRESS=/opt/app  where this has express in its node_modules; else npm installs it, where it can
-#   WEB="flask express"  these alone
+#   STARTS=20  number of starts of each
+#   PYTHON=/opt/venv/bin/python3  this interpreter, if it has flask
+#   EXPRESS=/opt/app  this directory, if it has express in its node_modules; else npm installs it, if possible
+#   WEB="flask express"  only these
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 have python3
@@ -42,7 +42,7 @@ for line in sys.stdin:
         answers.read(length)
     print("done", flush=True)
 P
-# The command becomes the server; its child asks, from another processor.
+# The command becomes the server; its child sends the requests, from another processor.
 cat >"$work/serves.sh" <<'S2'
 work=$1 requests=$2
 shift 2

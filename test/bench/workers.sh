@@ -1,12 +1,12 @@
 #!/bin/bash
-# What it costs a forked worker to be profiled, where how much a server answers tells nothing, as others are at the machine:
-# which share of the processor time of PostgreSQL's workers is ours. Of our threads in them it is the kernel's count in
-# nanoseconds; of their own threads it is perf's: what stands in our library, or is called from there (the functions that we wrap
-# without what they lead to), and the handler of our signals, with the kernel's part of it. One client for each
-# processor, on connections that stay, for SECONDS_OF_LOAD (30); with the masters alone profiled (FORK=off), and with the workers as
+# The cost of profiling a forked worker, if throughput is no measure because other programs use the machine: the
+# agent's share of the CPU time of PostgreSQL's workers. The kernel counts the CPU time of the agent's threads. For
+# the workers' own threads, perf counts samples in the library or called from there (of wrapped functions without
+# their callees), and in the handler of the agent's signals, with the kernel's part. One client for each processor, on
+# connections that stay, for SECONDS_OF_LOAD (30); with only the masters profiled (FORK=off), and with the workers as
 # well, at the default settings.
 #
-#   ENGINES="builtin async-profiler"  by these engines
+#   ENGINES="builtin async-profiler"  these engines
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/servers.inc
@@ -29,7 +29,7 @@ until_it() {
 	fail "in vain: $* $(tail -n 5 "$work/log")"
 }
 
-# begin on|off: with the workers profiled.
+# begin on|off: with the workers profiled or not.
 begin() {
 	port=$(free_port)
 	mkdir -p "$work/out" "$work/pg"
@@ -48,7 +48,7 @@ begin() {
 	python3 test/bench/postgres_client.py "$port" "$(nproc)" <&8 >&9 &
 	client=$!
 	slice 1 >/dev/null
-	# Those that are connected.
+	# The processes of the connections.
 	workers=$(pgrep -P "$main" -f 'postgres: postgres postgres')
 	for worker in $workers; do
 		[ "$1" = off ] || until_it "$agent" status "$worker"
@@ -64,14 +64,14 @@ end() {
 	client='' main=''
 }
 
-# slice SECONDS: prints what was answered, and the seconds that it took.
+# slice SECONDS: prints the number of responses, and the seconds.
 slice() {
 	echo "$1" >&8
 	read -r -u 9
 	echo "$REPLY"
 }
 
-# Nanoseconds of processor time: of the workers' processes, and of that those of our threads.
+# Nanoseconds of CPU time: of the workers' processes, and of the agent's threads in them.
 cpu() {
 	local worker task name ns sum=0 own=0
 
@@ -86,7 +86,7 @@ cpu() {
 	echo "$sum $own"
 }
 
-# share PATTERN ARGUMENT...: of perf's report, the sum of the first column of the lines that match.
+# share PATTERN ARGUMENT...: in perf's report, the sum of the first column of the matching lines.
 share() {
 	perf report -i "$work/perf" -g none "${@:2}" 2>/dev/null |
 		awk -v pattern="$1" '/^ *[0-9.]+%/ && $0 ~ pattern { sum += $1 } END { printf "%.3f", sum }'

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A thousand reports in a bucket: to read them there is at least as fast as to bring them here by the AWS command
-# line and read them then, in less than 100 MiB, the first time and again. (That nothing is fetched again is
-# test/system/bucket.inc's.) What is compared was measured side by side.
+# A thousand reports in a bucket: reading them there is at least as fast as copying them by the AWS command line and
+# reading the copy, in less than 100 MiB, the first time and again. (test/system/bucket.inc checks that nothing is
+# fetched again.) Both are measured in the same run.
 B=$(cd "${B:-build}" && pwd) || exit 1
 cd "$(dirname "$0")/../.." || exit 1
 out=$(B=$B bash test/bench/bucket.sh) || {

@@ -1,12 +1,12 @@
 #!/bin/bash
-# The examples of docs/install/containers.md, without Docker: each line of a Dockerfile is done in a root directory
-# of its own, and its entry point is started there as process 1, by chroot; and the Kubernetes pod's way with
-# an init container, a read-only root and a user without rights.
+# The examples of docs/install/containers.md, without Docker: each line of a Dockerfile is executed in a separate root
+# directory, and its entry point is started there as process 1, by chroot. The same for the Kubernetes pod with an
+# init container, a read-only root and a user without rights.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
 
 have python3 setpriv
-# The context of the builds: what make dist would unpack, and the service.
+# The context of the builds: the unpacked archive of make dist, and the service.
 context=$work/context
 B=$B PREFIX='' DESTDIR=$context/asprof-agent scripts/install >"$work/log" || fail "install: $(cat "$work/log")"
 cat >"$work/service.c" <<'END'
@@ -17,7 +17,7 @@ int main(void) { burn(); return puts("served") < 0; }
 END
 ${CC:-cc} -O1 -g -o "$context/service" "$work/service.c" || exit 1
 
-# A root with the C library and nothing else: no shell, no /proc, no /tmp.
+# A root with only the C library: no shell, no /proc, no /tmp.
 bare_root() {
 	root=$work/bare
 	rm -rf "$root"
@@ -28,7 +28,7 @@ bare_root() {
 	done
 }
 
-# The text of the Nth block with such a mark.
+# Print the Nth block with such a mark.
 block() {
 	awk -v mark="<!-- long: $1 -->" -v n="$2" '
 		$0 == mark { found++; next }
@@ -36,7 +36,7 @@ block() {
 		inside { print }' docs/install/containers.md
 }
 
-# build: does what the Dockerfile on standard input says; leaves $root, "$words" and "${variables[@]}".
+# build: executes the Dockerfile on standard input; leaves $root, "$words" and "${variables[@]}".
 build() {
 	local word rest files file to
 
@@ -80,7 +80,7 @@ start() {
 		"$root" "$proc" "$@" >"$work/out" 2>"$work/err"
 }
 
-# profiled_in DIRECTORY WHAT: said what it says, and left a profile with the function in it.
+# profiled_in DIRECTORY WHAT: its output is right, and it left a profile with the function.
 profiled_in() {
 	[ "$(cat "$work/out")" = served ] && [ ! -s "$work/err" ] || fail "$2: $(cat "$work/out" "$work/err")"
 	ls "$1"/service_1_*.jfr >/dev/null 2>&1 || fail "$2: no profile of process 1: $(ls "$1")"
@@ -100,14 +100,14 @@ in_root env ASPROF_AGENT_START_DELAY=0 sh -e /block.sh >"$work/out" 2>"$work/err
 grep -q '^dash_.*\.jfr$' "$work/out" || fail "ld.so.preload: $(cat "$work/out" "$work/err")"
 grep -v '^dash_' "$work/out" && fail "ld.so.preload: these are profiled as well"
 [ ! -e "$root/etc/ld.so.preload" ] || fail "ld.so.preload is still there"
-# A program that gains privileges has nothing to say of it.
+# A program that gains privileges writes no message.
 [ -u "$root/bin/su" ] || fail "su gains no privileges"
 in_root env ASPROF_AGENT_ENABLED=off sh -e -c "$(head -n 1 "$root/block.sh")
 	setpriv --reuid=65534 --regid=65534 --clear-groups su --help
 	rm /etc/ld.so.preload" >"$work/out" 2>"$work/err" || fail "su: $(cat "$work/out" "$work/err")"
 [ ! -s "$work/err" ] || fail "su: $(cat "$work/err")"
 
-# What cannot be profiled in an image is started all the same.
+# A program in an image that cannot be profiled is started nevertheless.
 ${CC:-cc} -static -o "$root/usr/local/bin/service" "$work/service.c" || exit 1
 start proc "${words[@]}" || fail "static: status $?"
 [ "$(cat "$work/out")" = served ] && grep -q 'will not be profiled: .*statically linked' "$work/err" ||
@@ -116,13 +116,13 @@ start proc "${words[@]}" || fail "static: status $?"
 block dockerfile 2 >"$work/Dockerfile"
 build <"$work/Dockerfile"
 [ ! -e "$root/bin" ] && [ ! -e "$root/proc" ] && [ ! -e "$root/tmp" ] || fail "the bare root is not bare"
-# Without /proc: profiles, or a line that says why not.
+# Without /proc: profiles, or a line that gives the reason.
 start '' "${words[@]}" || fail "no /proc: status $?: $(cat "$work/err")"
 [ "$(cat "$work/out")" = served ] || fail "no /proc: $(cat "$work/out" "$work/err")"
 if ! ls "$root"/profiles/service_1_*.jfr >/dev/null 2>&1; then
 	[ "$(wc -l <"$work/err")" = 1 ] || fail "no /proc, and no word of why: $(cat "$work/err")"
 fi
-# With it, as every container has it.
+# With it, as in every container.
 mkdir "$root/proc"
 rm -rf "$root"/profiles/*
 start proc "${words[@]}" || fail "distroless: status $?: $(cat "$work/err")"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The agent for aarch64, built on another machine: what is made of it is as it is to be, it profiles programs of
-# that processor, by glibc and by musl, under an emulator; and its tarball and packages are for it.
+# The agent for aarch64, built on another machine: its files are right, and it profiles programs of that processor,
+# with glibc and with musl, under an emulator. Its tarball and packages are for that processor.
 . "$(dirname "$0")/../system/agent.inc"
 
 have aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64 dpkg-deb
@@ -12,13 +12,13 @@ for target in dist deb; do
 	make -s CROSS=$cross- $target >"$work/log" 2>&1 || fail "make $target: $(tail "$work/log")"
 done
 
-# --- the unit tests of what depends on the processor (make CROSS=... check-unit: all of them)
+# --- the unit tests of code that depends on the processor (make CROSS=... check-unit: all of them)
 
 units="cfi cfi_lookup clock code_rules disposition mem memory_reader modules raw_thread ring samples symbols \
 	symbol_table thread_clock thread_context threads unwind"
 make -s -j2 CROSS=$cross- UNIT="$units" check-unit >"$work/log" 2>&1 || fail "unit tests: $(grep -A 9 '^FAIL' "$work/log")"
 
-# --- what was made
+# --- the files
 
 build=build/release/aarch64
 mkdir "$work/tools"
@@ -39,9 +39,9 @@ for file in "$work/$name/lib/libasprof_preload.so" "$work/$name/bin/asprof-agent
 	"$cross-readelf" -SW "$file" | grep -q '\.debug_info\|\.symtab' && fail "$file is not stripped"
 done
 
-# --- what it does
+# --- the profiles
 
-# emulated LIBC VARIABLE=value... -- COMMAND...: in that processor's world, with LIBC as the root.
+# emulated LIBC VARIABLE=value... -- COMMAND...: for that processor, with LIBC as the root.
 emulated() {
 	local root=$1 options=()
 
@@ -53,8 +53,8 @@ emulated() {
 	qemu-aarch64 -L "$root" "${options[@]}" "${@:2}"
 }
 
-# by_agent LIBC NAME PROGRAM: its reports are in $work/NAME. (This emulator fails when a forked child makes a thread, if
-# its parent had several.)
+# by_agent LIBC NAME PROGRAM: its reports are in $work/NAME. (This emulator fails when a forked child makes a thread,
+# if its parent had several.)
 by_agent() {
 	mkdir "$work/$2"
 	emulated "$1" "LD_PRELOAD=$work/$name/lib/libasprof_preload.so" "ASPROF_AGENT_LOCAL_DIR=$work/$2" \
@@ -81,7 +81,7 @@ for stack in 'main;nap;' 'main;wait_for_nothing;' 'work;nap;' ';handle;burn' 'wo
 done
 grep -q 'main;allocate [0-9]*$' "$work/nativemem" || fail "glibc: $(cat "$work/nativemem")"
 
-# musl, as the distribution has it: its functions tell nothing of themselves, but their code is followed.
+# musl of the distribution: its functions have no unwind information, but their code is decoded.
 . test/long/packages.inc
 packages arm64 musl musl-dev
 musl=$work/arm64

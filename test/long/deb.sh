@@ -1,6 +1,6 @@
 #!/bin/bash
-# `make deb`: lintian has nothing to say of it, it installs into a minimal system, works there by the bare
-# name of the library, and by its path from /etc/ld.so.preload, and leaves nothing behind when it is purged.
+# `make deb`: lintian has no complaint. The package installs into a minimal system, works there by the library's name,
+# and by its path from /etc/ld.so.preload, and leaves no file after a purge.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
 
@@ -12,7 +12,7 @@ package=dist/asprof-agent_$version-1_$(dpkg --print-architecture).deb
 
 minimal_root
 cp "$package" "$root/root/package.deb"
-# What dpkg and ldconfig themselves keep, and what programs write when they are run.
+# Files that dpkg and ldconfig keep, and files that programs write when they run.
 listing() {
 	(cd "$root" && find . \( -path ./proc -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/log -o \
 		-path ./var/cache/ldconfig -o -path ./root/package.deb \) -prune -o \
@@ -40,7 +40,7 @@ in_root env ASPROF_AGENT_PROCESS=dash ASPROF_AGENT_START_DELAY=0 \
 ls "$root"/var/lib/asprof-agent/all/dash_*.jfr >/dev/null 2>&1 || fail "ld.so.preload: no profile of dash"
 others=$(find "$root/var/lib/asprof-agent/all" -type f ! -name 'dash_*')
 [ -z "$others" ] || fail "ld.so.preload: profiled as well: $others"
-# One that gains privileges has nothing to say of it.
+# A program that gains privileges writes no message.
 [ -u "$root/bin/su" ] || fail "su gains no privileges"
 in_root env ASPROF_AGENT_PROCESS=dash setpriv --reuid=65534 --regid=65534 --clear-groups su --help >"$work/out" 2>"$work/err" ||
 	fail "su: $(cat "$work/out" "$work/err")"

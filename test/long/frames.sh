@@ -1,20 +1,20 @@
 #!/bin/bash
-# Millions of samples of programs whose functions come and go: collected and made anew, loaded again, thrown out when they
-# were compiled, run by threads that begin and end, in children, and across exec(2). No crash, and no wrong name: each one
-# that is met is looked for among the functions that there are, as the runtime says, or a parser of the sources.
+# Millions of samples of programs whose functions are created and dropped: collected and created again, loaded again,
+# deoptimized, run by threads that start and end, in children, and across exec(2). No crash, and no wrong name: each
+# name in the samples must be one of the existing functions, according to the runtime or a parser of the sources.
 #
-# Each thread is looked at a thousand times a second, those that run by their CPU time as well. A thread that has not moved
-# since is counted with the stack that it had, so the figures say how many stacks were taken for how many samples.
+# Each thread is visited a thousand times a second, and running threads are also sampled by CPU time. A thread that
+# has not moved is counted with its last stack, so the output has the number of stacks and of samples.
 #
-# With WALKS=2 it is walks that are counted, in two processes: from each thread that runs, some ten thousand in a second of
-# CPU time, each from another instruction than the one before (walks_often.c, without the rest of the agent). Some begin when
-# a timer says so, and each of these is followed by up to seven that are an instruction further on each.
+# With WALKS=2 it counts walks, in two processes: some ten thousand per second of CPU time of each running thread,
+# each from another instruction than the one before (walks_often.c, without the rest of the agent). A timer starts
+# some of them, and each of these is followed by up to seven that are one instruction further each.
 #
-#   SAMPLES=10000000  that many for each runtime (300,000)
-#   TRY="python node ruby php perl"  these alone
-#   PYTHON=… NODE=… RUBY=… PHP=… PERL=…  by these
-#   SECONDS_AT_MOST=600  no longer than that for each, if there are fewer samples by then
-#   LEAVE_OUT=NAME  this function is said not to exist: to see it fail
+#   SAMPLES=10000000  so many for each runtime (300,000)
+#   TRY="python node ruby php perl"  only these
+#   PYTHON=… NODE=… RUBY=… PHP=… PERL=…  these interpreters
+#   SECONDS_AT_MOST=600  time limit for each, if there are fewer samples by then
+#   LEAVE_OUT=NAME  report this function as missing: to see the test fail
 . "$(dirname "$0")/../system/agent.inc"
 have python3
 samples=${SAMPLES:-300000}
@@ -24,7 +24,7 @@ python=${PYTHON:-$(command -v python3)} node=${NODE:-$(command -v node)} ruby=${
 php=${PHP:-$(command -v php)} perl=${PERL:-$(command -v perl)}
 programs=$PWD/test/programs
 left="" failed=""
-# How many threads each process has, most of which stand still; and processes of PHP.
+# Number of threads of each process, most of which wait; and number of PHP processes.
 python_threads=60 node_threads="16 16" ruby_threads=60 php_processes="churns churns $(yes stands | head -n 22)" perl_threads=40
 if [ -n "${WALKS:-}" ]; then
 	python_threads=$(yes 4 | head -n "$WALKS") node_threads=$(yes 1 | head -n "$WALKS") ruby_threads=$python_threads
@@ -35,7 +35,7 @@ if [ -n "${WALKS:-}" ]; then
 fi
 [ -z "$python" ] || python=$("$python" -c 'import sys; print(sys.executable)')
 
-# ends COMMAND...: it does not crash. (What is still running when its process begins anew ends with it.)
+# ends COMMAND...: it does not crash. (Threads that still run when the process restarts end with it.)
 ends() {
 	"$@" >>"$place/said" 2>&1 || {
 		echo "status $? of $*: $(tail -n 20 "$place/said")"
@@ -43,7 +43,7 @@ ends() {
 	}
 }
 
-# again COMMAND...: until it is to stop.
+# again COMMAND...: repeat it until the stop file exists.
 again() {
 	until [ -e "$place/stop" ] || [ -e "$place/crashed" ]; do
 		ends "$@"
@@ -60,7 +60,7 @@ by_us() {
 		LISTEN=off PROCESS='python*,node*,ruby*,php*,perl*' "$@"
 }
 
-# met RUNTIME [WHO_ELSE...]: read what comes of it in the background, until there are enough samples.
+# met RUNTIME [WHO_ELSE...]: read the results in the background, until there are enough samples.
 met() {
 	local reader status programs_left
 
@@ -89,7 +89,7 @@ met() {
 	[ $status = 0 ] || failed="$failed $1"
 }
 
-# begins RUNTIME COMMAND: whether it is tried, and there.
+# begins RUNTIME COMMAND: whether it is selected, and installed.
 begins() {
 	[[ " $tried " == *" $1 "* ]] || return 1
 	[ -n "$2" ] || {

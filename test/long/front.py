@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What stands before a server, as a gateway does, and does what the file MODE says; fleet.inc says what there is.
+"""A gateway in front of a server, whose behaviour is in the file MODE; see fleet.inc.
 
 usage: front.py PORT BEHIND MODE"""
 

@@ -1,8 +1,8 @@
 #!/bin/bash
-# A Java program with the published agent that has the OpenTelemetry thread context record (OTEP 4947), with nothing of ours
-# in it: samples of CPU time carry the trace and the span that OpenTelemetry's interface names, and by span they come to
-# what the spans took. It is Datadog's agent, which records for itself as little as it can be told to. It comes from Maven with
-# that interface, by mvn, 36 MB; skipped where they cannot be had.
+# An unchanged Java program with the published agent that has the OpenTelemetry thread context record (OTEP 4947).
+# Samples of CPU time have the trace and the span of OpenTelemetry's interface, and their sums by span equal the
+# spans' CPU time. The agent is Datadog's, which records as little as possible itself. It comes from Maven with that
+# interface, by mvn, 36 MB; skipped if they cannot be downloaded.
 . "$(dirname "$0")/../system/agent.inc"
 have java javac mvn /usr/bin/python3
 DD_AGENT=${DD_AGENT:-1.68.1}
@@ -58,7 +58,7 @@ public class Spans {
 J
 javac -cp "$api" -d "$work" "$work/Spans.java" || fail "javac"
 
-# It is to send nothing: nobody listens at that port.
+# It must send nothing: no server listens at that port.
 profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off PROCESS=java java \
 	-javaagent:"$work/jars/dd-java-agent-$DD_AGENT.jar" -Ddd.trace.otel.enabled=true -Ddd.profiling.enabled=true \
 	-Ddd.profiling.ddprof.enabled=true -Ddd.profiling.start-delay=0 -Ddd.profiling.start-force-first=true \
@@ -79,7 +79,7 @@ for key in trace_id span_id; do
 		off = sorted(abs(got.get(name, 0) - took) / took for name, took in told.items())
 		print('%d spans, %.0f ms, %d sampled: off by %.1f%% in the middle, %.1f%% at most' % (len(told), sum(told.values()),
 		      sum(got.get(name, 0) for name in told), 100 * off[len(off) // 2], 100 * off[-1]))
-		# (A machine that others use has few of a span's ticks at times.)
+		# (On a busy machine a span may have few ticks.)
 		assert off[len(off) // 2] <= 0.1 and off[-1] <= 0.5, (told, got)
 	P
 done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# asprof-agent and asprof-agent-java, as a Debian package, as RPM packages and as tarballs, in a root with Java: nothing
-# but LD_PRELOAD is set, and Java's methods have names; another program has the builtin engine. The packages have the
+# asprof-agent and asprof-agent-java, as a Debian package, as RPM packages and as tarballs, in a root with Java. Only
+# LD_PRELOAD is set, and Java's methods have names; another program has the builtin engine. The packages have the
 # library of the Maven artifact, its license and its origin.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc

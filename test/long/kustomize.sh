@@ -1,8 +1,8 @@
 #!/bin/bash
-# packaging/kubernetes, built by the real kustomize for Deployments of several kinds: each container loads the agent,
-# keeps what it had, and finds its settings; the init container may run where only the restricted kind of pods may. What
-# the result asks for then happens here: the init container's command, and a program with a container's environment.
-# kustomize is installed by Go into a folder of the test, or KUSTOMIZE names one.
+# packaging/kubernetes, built by the real kustomize for Deployments of several kinds. Each container loads the agent,
+# keeps its own settings, and finds the agent's. The init container is allowed under the restricted pod security
+# standard. Then the test executes the result: the init container's command, and a program with a container's
+# environment. Go installs kustomize into a folder of the test, or KUSTOMIZE names one.
 . "$(dirname "$0")/../system/agent.inc"
 
 have python3
@@ -16,14 +16,14 @@ fi
 
 cp -r packaging/kubernetes "$work/component"
 mkdir "$work/own"
-# block MARK: the block of the guide with that mark.
+# block MARK: print the block of the guide with that mark.
 block() {
 	awk -v mark="<!-- long: $1 -->" '
 		$0 == mark { found = 1; next }
 		found && /^```/ { if (inside) exit; inside = 1; next }
 		inside { print }' docs/install/containers.md
 }
-# The guide's own, with settings of this test after its own.
+# The guide's own, with settings of this test after it.
 block kustomization | sed 's|asprof-agent/packaging/kubernetes|../component|; s|deployment[.]yaml|deployments.yaml|' \
 	>"$work/own/kustomization.yaml"
 cat >>"$work/own/kustomization.yaml" <<'END'
@@ -163,7 +163,7 @@ assert container['(name)'] == '*' and container['volumeMounts'] == pod['containe
 assert container['env'][0]['value'] + ':' == pod['containers'][0]['env'][0]['value'], container
 P
 
-# As the kubelet would: the init container's command, then a container's environment; paths are below $work here.
+# Like the kubelet: the init container's command, then a container's environment; paths are below $work here.
 mkdir "$work/asprof-agent" "$work/profiles" "$work/image"
 cp "$B/libasprof_preload.so" "$B/asprof-agent-launch" "$work/image/"
 "$work/image/asprof-agent-launch" --copy-to "$work/asprof-agent" || fail "the init container: status $?"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# JDK Mission Control's parser finds each type of event of the builtin engine under the one identifier that its pages look
-# for. (It gives another one to an event with a field of a structure that it does not know.)
+# JDK Mission Control's parser finds each type of event of the builtin engine under the identifier that its pages
+# search. (It gives another one to an event with a field of an unknown structure.)
 . "$(dirname "$0")/../system/agent.inc"
 
 have java javac mvn sha256sum
@@ -46,7 +46,7 @@ javac -cp "$work/lib/*" -d "$work" "$work/Types.java" || fail "the program is no
 profiled "$work/reports" builtin CPU_INTERVAL=1ms WALL_INTERVAL=1ms NATIVE_MEM=4k "$work/mem_polls" compute ||
 	fail "status $?"
 java -cp "$work/lib/*:$work" Types "$work"/reports/*.jfr >"$work/types" 2>"$work/err" || fail "$(cat "$work/err")"
-# has TYPE: and so many of its events as the recording has.
+# has TYPE: it has the same number of these events as the recording.
 has() {
 	local recorded parsed
 

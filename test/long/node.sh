@@ -1,9 +1,10 @@
 #!/bin/bash
-# Node's own profiler and ours, at the same time, say the same of a program of known shape; and real programs do what they
-# do without us, and have their functions named: npm install, a server of express under load, builds by webpack and by vite.
+# Node's own profiler and the agent, at the same time, give the same shares for a program of known shape. Real
+# programs behave as without the agent, and their functions have names: npm install, a server of express under load,
+# builds by webpack and by vite.
 #
-#   NODE=/opt/node-22/bin/node  by this one, with its npm beside it
-#   TRY="shares npm express webpack vite"  these alone
+#   NODE=/opt/node-22/bin/node  this executable, with npm in its directory
+#   TRY="shares npm express webpack vite"  only these
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/scripts.inc
 node=${NODE:-$(command -v node)}
@@ -16,7 +17,7 @@ wanted() {
 	[[ " $tried " == *" $1 "* ]]
 }
 
-# node_by_us DIR COMMAND...: and node alone, by whatever it is started.
+# node_by_us DIR COMMAND...: profile only node, whatever program starts it.
 node_by_us() {
 	by_us "$1" PROCESS=node CHILDREN=on "${@:2}"
 }
@@ -63,7 +64,7 @@ shares() {
 		print("node --cpu-prof: %d samples, ours %d: shares differ by %.1f points at most" % (n[1], n[0], worst))
 		for name in sorted(theirs, key=theirs.get, reverse=True):
 		    print("  %-8s %5.1f %5.1f" % (name, theirs[name], ours.get(name, 0)))
-		# The clock ticks some hundred times a second: of a sample each millisecond four come together.
+		# The clock ticks some hundred times a second: with samples every millisecond, four come together.
 		sys.exit(min(n) < 5000 or worst > 3 or set(sorted(theirs, key=theirs.get)[-8:]) != set(sorted(ours, key=ours.get)[-8:]))
 	P
 }
@@ -92,7 +93,7 @@ npm_itself() {
 	names "$work/npm" '[(][a-z-]+[.]js:[0-9]+[)].*npm'
 }
 
-# Its answers, and so the functions that make them, are as many as are asked for.
+# The number of its responses, and so the CPU time of the functions that make them, is fixed.
 express() {
 	package=express@4
 	[ -d bare ] || install bare || skip "express cannot be installed here"
@@ -155,7 +156,7 @@ webpack() {
 	names "$work/webpack" '[(][A-Za-z]+[.]js:[0-9]+[)] \[lib/[A-Z]'
 }
 
-# Most of it is done by rollup, which is JavaScript; esbuild, which makes it small, is a program of Go beside it.
+# rollup, which is JavaScript, does most of the work; esbuild, the minifier, is a separate program of Go.
 vite() {
 	package='vite@5' install app || skip "vite cannot be installed here"
 	mkdir -p app/src

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs of an older Debian, by its own glibc 2.31, whose functions for threads and for libraries are in
-# libraries of their own: one that has none of those, and one with threads.
+# Programs of an older Debian, with its own glibc 2.31, whose thread and loader functions are in separate libraries:
+# one without these libraries, and one with threads.
 . "$(dirname "$0")/../system/agent.inc"
 
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -63,7 +63,7 @@ ${CC:-cc} -O1 --sysroot="$work/root" -isystem /usr/include -isystem /usr/include
 	-B"$work/root/usr/lib/x86_64-linux-gnu" -L"$work/root/usr/lib/x86_64-linux-gnu" -L"$old" \
 	-o "$work/threads" "$work/threads.c" "$old/libpthread.so.0" || fail "cannot build"
 
-# of REPORTS COMMAND...: by the old loader, which is given the preload.
+# of REPORTS COMMAND...: run it by the old loader, with the preload as an argument.
 by_old() {
 	local to=$1
 	shift

@@ -1,16 +1,16 @@
 #!/bin/bash
-# A real OpenTelemetry Collector takes every message of three services, and what it passes on has, by function and for each
-# type, the totals of the reports' files: also when what stands in front of it loses answers, has no time (503, 429), or is
-# slow; when it is ended and begun again with little room, for a message and for what waits (so that it says itself what is too large, and
-# 503), and is away for a while; and when what is behind it is away. What was sent twice for a lost answer has the ids of the first.
-# OTELCOL is the collector (otelcol; docs/send/fleet.md says which), SECONDS_RUN (60) how long this goes on.
+# A real OpenTelemetry Collector accepts every message of three services. Its output has the totals of the reports'
+# files, by function and for each type. Meanwhile a gateway in front of it loses responses, answers 503 and 429, or is
+# slow. The collector restarts with small limits for a message and its queue (so that it answers 400 and 503), and is
+# unavailable for a while; and so is its own destination. A message that was sent twice after a lost response has the
+# same ids. OTELCOL is the collector (otelcol; see docs/send/fleet.md), SECONDS_RUN (60) the duration.
 . "$(dirname "$0")/fleet.inc"
 OTELCOL=${OTELCOL:-otelcol}
 have "$OTELCOL"
 
 read -r receiver before behind <<<"$(free_ports 3)"
 
-# begin_collector MESSAGE_BYTES QUEUE: takes no larger messages, and no more than so many that it has yet to pass on.
+# begin_collector MESSAGE_BYTES QUEUE: it accepts no larger messages, and queues no more of them.
 begin_collector() {
 	cat >"$work/config.yaml" <<-END
 		receivers:
@@ -34,7 +34,7 @@ begin_collector() {
 	until_up "$work/collector.log" eval ": </dev/tcp/127.0.0.1/$receiver"
 }
 
-# It passes on what it has taken, but not what it has tried in vain.
+# It forwards accepted messages, but retries failed ones later.
 end_collector() {
 	kill "$collector"
 	wait "$collector"
@@ -69,7 +69,7 @@ sleep $part
 echo pass >"$work/behind"
 sleep $((2 * part))
 end_services
-# What the collector has tried in vain it tries again within five seconds.
+# The collector retries failed messages within five seconds.
 sleep 10
 end_collector
 
@@ -80,12 +80,12 @@ echo "$lost answers were lost; the agents tell of $(told_twice) that may be ther
 for answer in 'busy: 503' 'much: 429' 'pass: 429\|pass: 503' 'pass: 502'; do
 	grep -q "$answer" "$work/before.answers" || fail "no answer of $answer"
 done
-# (What async-profiler makes of five seconds may be smaller than 4,000 bytes.)
+# (A report of five seconds by async-profiler may be smaller than 4,000 bytes.)
 [ -n "${ASPROF_TEST_LIB:-}" ] || grep -q ': 400' "$work/before.answers" || fail 'no answer of 400'
 [ ! -s "$work/passed.refused" ] || fail "the collector passes on: $(head -n 3 "$work/passed.refused")"
 ! grep -iE 'dropping data|panic' "$work/collector.log" || fail 'the collector loses something'
 
-# What came again has the ids of what it was before: it is left out, and may be no more than the answers that were not heard.
+# Repeated messages have the ids of the first ones: they are omitted, and there may be no more than lost responses.
 /usr/bin/python3 - "$work" "$lost" "$(told_twice)" <<'END' || fail 'something came twice'
 import json, sys
 work, lost, told = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

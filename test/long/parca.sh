@@ -1,14 +1,14 @@
 #!/bin/bash
-# A real Parca scrapes the live endpoint of a profiled program, by the configuration of docs/send/fleet.md, and what it answers
-# is by function what the program's own reports show: CPU time and the wall clock of the seconds that it asked for, and
-# memory as it was when it asked. PARCA is the server (docs/send/fleet.md says which), SECONDS_RUN (60) how long the program runs.
+# A real Parca scrapes the live endpoint of a profiled program, with the configuration of docs/send/fleet.md. Its
+# totals by function equal the program's own reports: CPU time and wall-clock time of the requested seconds, and
+# memory at the time of the request. PARCA is the server (see docs/send/fleet.md), SECONDS_RUN (60) the duration.
 . "$(dirname "$0")/fleet.inc"
 PARCA=${PARCA:-parca}
 have "$PARCA"
 
 read -r http live <<<"$(free_ports 2)"
 
-# As it stands there, but for the address and the pace. It asks nobody else.
+# The guide's configuration, with another address and interval. It contacts no other server.
 mkdir "$work/server"
 sed -n '/^object_storage:/,/^```$/p' docs/send/fleet.md | sed '$d' >"$work/written.yaml"
 sed "s/127\.0\.0\.1:6060/127.0.0.1:$live/; s/scrape_interval: .*/scrape_interval: 5s/" "$work/written.yaml" \
@@ -68,7 +68,8 @@ done
 	                                report_type='REPORT_TYPE_TOP'))
 	    a, b = sum(local.values()), sum(found.values())
 	    print('%s: %d profiles, %.0f of %.0f, %d and %d functions' % (metric, len(samples), b, a, len(found), len(local)))
-	    # It has not seen the last seconds, nor those between two profiles, in which a busy machine may have been another.
+	    # It does not have the last seconds, nor the time between two profiles, when a busy machine's load may
+	    # differ.
 	    assert len(samples) >= 3 and 0.2 * a < b <= 1.001 * a, (metric, a, b)
 	    for name in set(local) | set(found):
 	        mine, its = local.get(name, 0) / a, found.get(name, 0) / b

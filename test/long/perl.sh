@@ -1,10 +1,11 @@
 #!/bin/bash
-# Perl's own profiler, NYTProf, and ours, at the same time, say the same of a program of known shape. NYTProf makes each
-# statement and each call of a sub slower, and a sample sees what it does there: so the program has few of either, and what it
-# does is in operations that take long. Both go by CPU time (clock 2). (PERL5LIB says where Devel::NYTProf is, if Perl does not find it.)
-# And real programs do what they do without us, and have their subs named: exiftool, spamassassin. What is not there is left out.
+# Perl's own profiler, NYTProf, and the agent, at the same time, give the same shares for a program of known shape.
+# NYTProf makes each statement and each call of a sub slower, and samples include that. So the program has few of
+# either, and its time is in long operations. Both use CPU time (clock 2). (PERL5LIB is the path of Devel::NYTProf, if
+# Perl does not find it.) Real programs behave as without the agent, and their subs have names: exiftool,
+# spamassassin. Missing ones are omitted.
 #
-#   TRY="shares exiftool spamassassin"  these alone
+#   TRY="shares exiftool spamassassin"  only these
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/scripts.inc
 have perl python3
@@ -12,7 +13,7 @@ cd "$work" || exit 1
 tried=${TRY:-shares exiftool spamassassin}
 left=
 
-# both NAME COMMAND...: what it says is the same.
+# both NAME COMMAND...: the output is the same.
 both() {
 	local name=$1
 	shift
@@ -34,7 +35,7 @@ my @works = map {
 } 0 .. $#weights;
 my @parts = map { my $n = $_; map { $n } 1 .. $weights[$n] } 0 .. $#weights;
 
-# In no order: samples come with the clock's ticks, and would fall in step with what comes round.
+# In random order: samples come with the clock's ticks, and a regular order would be in step with them.
 my ($sum, $seed) = (0, 1);
 for my $turn (1 .. 12000) {
 	$seed = ($seed * 1664525 + 1013904223) & 0xffffffff;
@@ -70,7 +71,7 @@ sys.exit(n < 2000 or worst > 3 or set(sorted(theirs, key=theirs.get)[-8:]) != se
 P
 }
 
-# What it finds in files of many kinds.
+# Its output for files of many kinds.
 exiftool_itself() {
 	input=/dev/null
 	find /usr/share -xdev -type f \( -name '*.png' -o -name '*.jpg' -o -name '*.html' -o -name '*.zip' -o -name '*.pdf' -o -name '*.gz' \) |
@@ -80,7 +81,7 @@ exiftool_itself() {
 	names exiftool '[{]main[}] [(]exiftool:[0-9]+[)]'
 }
 
-# A message that is judged without a network, by a user that it has not met.
+# A message that is checked without a network, by a new user.
 spamassassin_itself() {
 	input=$work/message
 	{
@@ -95,7 +96,7 @@ spamassassin_itself() {
 	grep -q 'X-Spam-Checker-Version' spamassassin.preloaded || fail 'spamassassin has not judged it'
 }
 
-# wanted NAME COMMAND...: it is, and that is here.
+# wanted NAME COMMAND...: it is selected, and installed.
 wanted() {
 	[[ " $tried " == *" $1 "* ]] || return 1
 	"${@:2}" >/dev/null 2>&1 || {

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Real programs of PHP do what they do without us, and have their functions named: a wiki that keeps its pages in files,
-# in FPM's workers and in those of Apache, under load; and composer. What is not there is left out. Needs root, for the
-# users that servers run as.
+# Real PHP programs behave as without the agent, and their functions have names: a wiki with its pages in files, in
+# FPM's workers and in those of Apache, under load; and composer. Missing ones are omitted. Needs root, for the
+# servers' users.
 #
-#   TRY="fpm apache composer"  these alone
-#   KEEP=DIR  leave the reports there in which a name is missing
+#   TRY="fpm apache composer"  only these
+#   KEEP=DIR  keep reports with a missing name there
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/servers.inc
 for_everybody
@@ -20,7 +20,7 @@ by_us() {
 	profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$@"
 }
 
-# names PATTERN: top has a function like that.
+# names PATTERN: top has such a function.
 names() {
 	"$agent" top --cpu --lines -n 0 "$work/out" >"$work/top" || fail "$what: nothing was sampled"
 	grep -qE "$1" "$work/top" && return
@@ -28,7 +28,7 @@ names() {
 	fail "$what: no $1 among $(wc -l <"$work/top") lines of $(find "$work/out" -name '*.jfr' | wc -l) reports: $(head -n 60 "$work/top")"
 }
 
-# same FILE FILE: but for times and what is made of them.
+# same FILE FILE: equal, except for times and values made from them.
 same() {
 	diff <(sed -E 's/[0-9]+//g' "$1") <(sed -E 's/[0-9]+//g' "$2") >"$work/differs" ||
 		fail "$what: other answers: $(head -c 2000 "$work/differs")"
@@ -36,7 +36,7 @@ same() {
 
 # ---- The wiki ----
 
-# A new one, of which nobody has read anything yet.
+# A new one, without any cached page.
 begin_wiki() {
 	rm -rf "$root"
 	cp -rL /usr/share/dokuwiki "$root"
@@ -63,12 +63,13 @@ begin_wiki() {
 	rm -rf "$work/out" && mkdir -m 1777 "$work/out"
 }
 
-# pages VISITOR: what he asks for. A page that is to be made anew is his own: another would find it half made.
+# pages VISITOR: its requests. Each visitor has its own page to render: otherwise another one would find it
+# incomplete.
 pages() {
 	for i in $(seq 20); do
 		echo "doku.php?id=wiki:syntax$1&purge=$i"
 	done
-	# (Most of what a page takes is done when its action is over; of this one it is a part.)
+	# (Most of a page's time is after the end of its action; this page's is inside it.)
 	for i in $(seq 5); do
 		echo "doku.php?id=wiki:syntax$1&do=export_xhtml&purge=$i"
 	done
@@ -79,8 +80,8 @@ pages() {
 	echo 'feed.php?mode=list&ns=wiki'
 }
 
-# visited WHO HOW: three visitors at once, after one who comes first; WHO asks for the pages that he is handed, with what he
-# has in $COOKIE, by which he is known again. Their answers go to $work/HOW.
+# visited WHO HOW: three visitors at once, after a first one; WHO requests the given pages, with the cookies in
+# $COOKIE. The responses go to $work/HOW.
 visited() {
 	local visitors=() all
 	mapfile -t all < <(pages '')
@@ -174,7 +175,7 @@ try_apache() {
 
 # ---- composer ----
 
-# A project of a hundred classes, and one package of two hundred, from beside it.
+# A project of a hundred classes, and one package of two hundred, from a local directory.
 try_composer() {
 	export COMPOSER_HOME=$work/composer COMPOSER_ALLOW_SUPERUSER=1 COMPOSER_DISABLE_NETWORK=1 COMPOSER_NO_INTERACTION=1
 	mkdir -p "$work/package/src" "$work/project/src"
@@ -207,7 +208,7 @@ try_composer() {
 	names 'ClassMapGenerator::[A-Za-z]+ [(]ClassMapGenerator.php:[0-9]+[)]'
 }
 
-# begins NAME [FILE...]: it is tried, and these are there.
+# begins NAME [FILE...]: it is selected, and these exist.
 begins() {
 	[[ " ${TRY:-fpm apache composer} " == *" $1 "* ]] || return 1
 	what=$1

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A real Prometheus scrapes two profiled processes each second, as OpenMetrics and with a token, and as text: no scrape
-# fails, the server's log has nothing to say, and what it has kept agrees with the processes. PROMETHEUS is the server,
-# SECONDS_RUN (60) how long it scrapes.
+# A real Prometheus scrapes two profiled processes every second, as OpenMetrics and with a token, and as text. No
+# scrape fails, the server's log has no complaint, and its data agree with the processes. PROMETHEUS is the server,
+# SECONDS_RUN (60) the duration.
 . "$(dirname "$0")/fleet.inc"
 . test/system/live.inc
 PROMETHEUS=${PROMETHEUS:-prometheus}
@@ -57,7 +57,7 @@ for job, port, family in ('open', open_port, 'asprof_agent_samples'), ('text', t
     assert samples == query('max_over_time(scrape_samples_post_metric_relabelingJOB)', job) > 10
     assert query('increase(asprof_agent_samples_totalJOB)', job) > 0
     assert query('min_over_time(asprof_agent_runningJOB)', job) == 1
-    # By the name that the format has it tells which one it was.
+    # The name in the format shows which one it was.
     known = {m['metric']: m['type'] for m in ask('targets/metadata', match_target='{job="%s"}' % job)}
     assert known[family] == 'counter' and 'unknown' not in known.values(), known
 END

@@ -1,9 +1,9 @@
 #!/bin/bash
-# A real Pyroscope takes every report of three services, and of one that sends by OTLP, and what it answers has, by function and for each type, the totals
-# of the reports' files: also when it is ended and begun again in between, refuses what is large and what is much (413, 429),
-# and is away for a while; and when what stands in front of it has no time (503), is slow, or loses answers. What was sent
-# twice for a lost answer it puts right itself, which takes minutes: answers are lost where SECONDS_RUN (60), which is how
-# long this goes on, is 300 and more. PYROSCOPE is the server (docs/send/fleet.md says which).
+# A real Pyroscope accepts every report of three services, and of one that sends OTLP. Its totals by function and for
+# each type equal those of the reports' files. Meanwhile it restarts, refuses large messages (413) and many (429), and
+# is unavailable for a while; and a gateway in front of it answers 503, is slow, or loses responses. It merges
+# repeated messages itself, which takes minutes. So responses are lost only if SECONDS_RUN (60), the duration, is 300
+# or more. PYROSCOPE is the server (see docs/send/fleet.md).
 . "$(dirname "$0")/fleet.inc"
 PYROSCOPE=${PYROSCOPE:-pyroscope}
 have "$PYROSCOPE"
@@ -11,7 +11,7 @@ have "$PYROSCOPE"
 read -r http grpc gossip raft front <<<"$(free_ports 5)"
 url=http://127.0.0.1:$http
 
-# begin_server [SWITCH...]: on loopback alone; it tells nobody of itself, and does not profile itself.
+# begin_server [SWITCH...]: on loopback only; it sends no statistics, and does not profile itself.
 mkdir "$work/server"
 begin_server() {
 	(cd "$work/server" && exec "$PYROSCOPE" -target=all -architecture.storage=v2 -config.show_banner=false \
@@ -47,7 +47,7 @@ part=$((SECONDS_RUN / 6))
 sleep $part
 echo pass >"$work/mode"
 end_server
-# At once, with little room: for a request, and for what comes in a second.
+# With low limits: for a request, and for the data of a second.
 begin_server -distributor.ingestion-body-limit-mb=0.002 -distributor.ingestion-rate-limit-mb=0.001 \
 	-distributor.ingestion-burst-size-mb=0.02
 sleep $part
@@ -62,14 +62,14 @@ end_server
 sleep 15
 begin_server
 sleep $((2 * part))
-# It takes OTLP, too.
+# It accepts OTLP, too.
 sampled "$work/otlp" PROFILING_GROUP=otlp LOG_FILE="$work/otlp.log" OTLP_ENDPOINT="$url" "$pushed" 15 ||
 	fail "otlp: status $?"
 started="$started otlp"
 end_services
 
-# asked NAME: by function and for each type, what the server says of the service is what `top` shows of its files. Of what
-# is retained each report tells anew: the last one counts.
+# asked NAME: the server's totals of the service, by function and for each type, equal `top` for its files. Each
+# report has the complete retained memory: the last one counts.
 asked() {
 	for metric in cpu wall alloc live; do
 		"$agent" top --json -n 0 --total --$metric "$work/$1" >"$work/top.$metric" 2>/dev/null || true
@@ -108,10 +108,10 @@ asked() {
 		    for f in json.load(open('%s/top.%s' % (work, metric)))['functions']:
 		        local[f['name']] = local.get(f['name'], 0) + f['self']
 		    local = {name: value for name, value in local.items() if value}
-		    # A report begins when the one before it ends.
+		    # A report begins at the end of the previous one.
 		    start = began if metric != 'live' else ends[-2] * 1000 - 500
 		    assert local, 'top has no %s' % metric
-		    # It counts what it has twice until it puts together the blocks that have it.
+		    # It counts repeated data twice until it merges the blocks.
 		    a, first = sum(local.values()), None
 		    while True:
 		        found = by_function(types[kind], start)
@@ -136,7 +136,7 @@ if [ "$SECONDS_RUN" -ge 300 ]; then
 	for answer in 429 502 503; do
 		grep -q "$answer" "$work/mode.answers" || fail "no answer of $answer"
 	done
-	# (What async-profiler makes of five seconds may be smaller than that.)
+	# (A report of five seconds by async-profiler may be smaller than that.)
 	[ -n "${ASPROF_TEST_LIB:-}" ] || grep -q status=413 "$work/server.log" || fail 'no answer of 413'
 fi
 for name in $started; do

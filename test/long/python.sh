@@ -1,9 +1,10 @@
 #!/bin/bash
-# py-spy and we, at the same time, say the same of a program of known shape; and real programs do what they do without us,
-# and have their functions named: gunicorn with flask under load, pip, sphinx, ansible. What is not there is left out.
+# py-spy and the agent, at the same time, give the same shares for a program of known shape. Real programs behave as
+# without the agent, and their functions have names: gunicorn with flask under load, pip, sphinx, ansible. Missing
+# ones are omitted.
 #
-#   PYTHON=/opt/venv/bin/python3  by this one, with what is installed beside it
-#   TRY="shares flask pip sphinx ansible"  these alone
+#   PYTHON=/opt/venv/bin/python3  this interpreter, with the programs in its directory
+#   TRY="shares flask pip sphinx ansible"  only these
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/scripts.inc
 python=${PYTHON:-$(command -v python3)}
@@ -13,7 +14,7 @@ cd "$work" || exit 1
 tried=${TRY:-shares flask pip sphinx ansible}
 left=
 
-# wanted NAME [MODULE...]: it is, and these are there.
+# wanted NAME [MODULE...]: it is selected, and these are installed.
 wanted() {
 	[[ " $tried " == *" $1 "* ]] || return 1
 	local name=$1
@@ -28,7 +29,8 @@ wanted() {
 
 shares() {
 	cat >shares.py <<-'P'
-		# In no order: samples come with the clock's ticks, and would fall in step with what comes round.
+		# In random order: samples come with the clock's ticks, and a regular order would be in step with
+		# them.
 		import random, time
 
 		weights = [20, 16, 13, 11, 9, 8, 7, 6, 5, 2, 2, 1]
@@ -106,7 +108,7 @@ flask() {
 	names "$work/flask" 'Flask[.a-z_]* [(]app.py:[0-9]+[)] \[flask/app.py\]'
 }
 
-# both NAME COMMAND...: its output and status are the same, but for numbers.
+# both NAME COMMAND...: its output and status are the same, except for numbers.
 both() {
 	local name=$1
 	shift

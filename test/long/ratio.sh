@@ -1,22 +1,23 @@
 #!/bin/bash
-# What two functions get of the samples is to each other as their CPU time, which the program takes itself around each call
-# of them: within 5%, and 99 of a hundred of these samples have all frames, in order. So it does not matter how busy the machine
-# is, nor what else a function's work took then.
+# The ratio of two functions' samples equals the ratio of their CPU time, which the program measures around each of
+# their calls, within 5%; and 99 of a hundred of these samples have all frames, in order. So the machine's load does
+# not matter, nor does other work.
 #
-# A call takes longer than the time between two ticks of the kernel's clock for CPU time (4 ms, mostly), which begins in a call
-# at random: of a hundred and fifty calls of 30 ms each that sum is off by about half of one percent.
+# A call takes longer than the time between two ticks of the kernel's CPU clock (mostly 4 ms), which begins at a
+# random time in a call. For 150 calls of 30 ms each, the sum is off by about half a percent.
 #
-#   TRY="python node ruby php perl go"  these alone
-#   PYTHON=… NODE=… RUBY=… PHP=… PERL=…  by these
-#   SECONDS_OF_CPU=20  so many for each
-#   SKEW=1.1  what is said of the shorter one's CPU time is so much too large: to see it fail
+#   TRY="python node ruby php perl go"  only these
+#   PYTHON=… NODE=… RUBY=… PHP=… PERL=…  these interpreters
+#   SECONDS_OF_CPU=20  for each
+#   SKEW=1.1  factor for the reported CPU time of the shorter one: to see the test fail
 . "$(dirname "$0")/../system/agent.inc"
 have awk
 cd "$work" || exit 1
 export SECONDS_OF_CPU=${SECONDS_OF_CPU:-20}
 left=
 
-# Each waits until it is profiled: the first second of CPU time is not looked at. It prints the CPU time of three and of one.
+# Each waits until it is profiled: the first second of CPU time is ignored. It prints the CPU time of three and of
+# one.
 cat >ratio.py <<'P'
 import os
 import time
@@ -311,7 +312,7 @@ func main() {
 }
 G
 
-# try NAME COMMAND...: it is wanted, and there.
+# try NAME COMMAND...: it is selected, and installed.
 try() {
 	local name=$1 part
 	shift

@@ -1,14 +1,14 @@
 #!/bin/bash
-# `make release` twice, from the same sources in two places: the same bytes, for this machine, and for aarch64 where
-# there is a compiler for it. The archive works where it is unpacked, and has no path of this machine in it. Container
-# tools read the image, and a reader of SPDX the list of parts.
+# `make release` twice, from the same sources in two places: the same bytes, for this machine, and for aarch64 if
+# there is a compiler for it. The archive works where it is unpacked, and has no path of this machine. Container tools
+# read the image, and a reader of SPDX the list of parts.
 . "$(dirname "$0")/../system/agent.inc"
 
 have rpmbuild dpkg-deb python3
 version=$(sed -n 's/^VERSION := //p' Makefile)
 git rev-parse >"$work/top" 2>&1 || skip "this tree is not under git"
-# Both at once, as somebody may be at work here. The libraries that are linked in are built before; what they
-# are built in is not to be seen either.
+# Copies, because somebody may be at work here. The linked libraries are built before; their build directory must not
+# be visible either.
 make -s all >"$work/log" 2>&1 || fail "make: $(tail "$work/log")"
 crosses=('')
 if [ "$(uname -m)" != aarch64 ] && command -v aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ >"$work/log"; then
@@ -28,7 +28,7 @@ done
 cmp "$work/one/dist/SHA256SUMS" "$work/two/deeper/dist/SHA256SUMS" ||
 	fail "other bytes: $(diff "$work"/one/dist/SHA256SUMS "$work"/two/deeper/dist/SHA256SUMS)"
 (cd "$work/one/dist" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS"
-# The files: of each machine by the names that its kind of package has for it.
+# The files: for each machine, by the names of each kind of package.
 expected() {
 	local machine architecture
 
@@ -51,7 +51,7 @@ for part in '' -debug; do
 done
 [ "$(stat -c %Y "$work/$name/bin/asprof-agent")" = 1700000000 ] || fail "not as old as SOURCE_DATE_EPOCH"
 grep -rlF "$work" "$work/$name" && fail "a path of this machine is in these"
-# Debug data name sources as they lie in the tree.
+# Debug data has the sources' paths in the tree.
 for file in "$work/$name"/lib/debug/.build-id/*/*.debug; do
 	LC_ALL=C readelf --debug-dump=info --dwarf-depth=1 "$file" 2>/dev/null | grep 'DW_AT_comp_dir' |
 		grep -v ': \.$' && fail "$file has another directory"
@@ -64,7 +64,7 @@ if command -v pkg-config >/dev/null; then
 		fail "pkg-config says '$flags'"
 fi
 
-# The image, as a container tool reads it: for each machine, of the files of the layer, with all blobs intact.
+# The image, as a container tool reads it: for each machine, with the files of the layer and all blobs intact.
 oci=$work/one/dist/asprof-agent-$version-oci.tar
 if command -v skopeo >/dev/null; then
 	skopeo copy --quiet --all --insecure-policy "oci-archive:$oci:$version" "dir:$work/image" >"$work/log" 2>&1 ||
@@ -82,7 +82,7 @@ cmp "$work/copied/libasprof_preload.so" "$work/$name/lib/libasprof_preload.so" |
 [ "$("$work/copied/asprof-agent-launch" sh -c 'echo "$LD_PRELOAD"')" = "$work/copied/libasprof_preload.so" ] ||
 	fail "the copied launcher"
 
-# The SBOM names each linked library, with versions that the lock has.
+# The SBOM has each linked library, with versions of the lock.
 python3 - "$work/one/dist/asprof-agent-$version.spdx.json" scripts/deps.lock <<'P' || fail "SBOM"
 import json, sys
 document = json.load(open(sys.argv[1]))

@@ -1,7 +1,7 @@
 #!/bin/bash
-# One build, of this machine, put unchanged into systems with other C libraries: Debian 11, 12, 13 and the next
-# one, and one whose programs are all musl's. In each what quickstart profiles, a server, threads, what they
-# allocate, and uploads by HTTPS.
+# One build of this machine, put unchanged into systems with other C libraries: Debian 11, 12, 13 and the next one,
+# and one with only musl. Each of them profiles quickstart's program, a server, threads, allocations, and uploads by
+# HTTPS.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
 
@@ -25,7 +25,7 @@ for _ in {1..300}; do
 done
 port=$(sed 's/ready //' "$work/ready")
 
-# agent_into: as it is built here, and as make install would have it.
+# agent_into: as built here, and as make install would put it.
 agent_into() {
 	B=$B PREFIX=/usr/local DESTDIR=$root scripts/install >"$work/log" || fail "install: $(cat "$work/log")"
 	cmp "$root/usr/local/lib/libasprof_preload.so" "$work/first/libasprof_preload.so" 2>/dev/null ||
@@ -45,7 +45,7 @@ preloaded() {
 		ASPROF_AGENT_EXIT_TIMEOUT=30s "$@" >"$work/out" 2>"$work/err"
 }
 
-# shows WHAT KIND PATTERN: its profile does.
+# shows WHAT KIND PATTERN: its profile has such a function.
 shows() {
 	"$agent" collapsed "--$2" "$root/profiles/$1" >"$work/stacks" 2>&1 || fail "$name, $1: $(cat "$work/stacks")"
 	grep -qE "$3" "$work/stacks" || fail "$name, $1: no '$3' in $(sort "$work/stacks" | head -n 40)"
@@ -57,7 +57,7 @@ quiet() {
 	[ -z "${3:-}" ] || [ "$(cat "$work/out")" = "$3" ] || fail "$name, $1: $(cat "$work/out")"
 }
 
-# What does not depend on which programs there are.
+# Checks that need no special programs.
 everyday_works() {
 	preloaded everyday ASPROF_AGENT_FORK=off /everyday
 	[ "$? $(cat "$work/out" "$work/err")" = "5 out" ] || fail "$name: everyday: $(cat "$work/out" "$work/err")"
@@ -98,7 +98,7 @@ for name in bullseye bookworm trixie sid; do
 
 	everyday_works
 
-	# A server, which ends when it is asked to.
+	# A server, which ends on request.
 	preloaded redis sh -c 'redis-server --port 0 --unixsocket /tmp/redis.sock --save "" --logfile /dev/null &
 		i=0
 		while [ ! -S /tmp/redis.sock ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
@@ -109,7 +109,7 @@ for name in bullseye bookworm trixie sid; do
 	echo "$name: $(in_root sh -c 'ldd --version | head -n 1') ok"
 done
 
-# A root whose programs are all musl's: busybox and redis, built for it from Debian's sources.
+# A root with only musl: busybox and redis, built for it from Debian's sources.
 command -v musl-gcc >/dev/null || {
 	echo "ok, but without musl, as there is no musl-gcc"
 	exit 0
@@ -155,7 +155,7 @@ for file in "$root"/bin/* "$root/everyday"; do
 	! LC_ALL=C readelf -dW "$file" 2>/dev/null | grep -q 'libc\.so\.6' || fail "$file is not musl's"
 done
 
-# What quickstart takes where there is neither perl nor python3.
+# quickstart's program if there is neither perl nor python3.
 preloaded awk awk 'BEGIN { while (i < 400000) n[i++ % 1000]++; print "counted" }'
 quiet awk $? counted
 ls "$root/profiles/awk"/awk_*.jfr >/dev/null || fail "it is not called as it was started"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# `make rpm`: the package has the files of the Debian package, needs no more than a C library, installs into a root by
-# rpm, works there, and leaves nothing behind when it is erased. The root is Debian's, as no other is at hand; there
-# rpm's own dependencies are not known.
+# `make rpm`: the package has the files of the Debian package, needs only a C library, installs into a root by rpm,
+# works there, and leaves no file after it is erased. The root is Debian's, because no other is available; there rpm's
+# own dependencies are unknown.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
 
@@ -19,7 +19,7 @@ grep -vE '^(/bin/sh|/sbin/ldconfig|lib[cm]\.so\.6(\(.*\))?\(64bit\)|rtld\(GNU_HA
 newest=$(grep -o 'GLIBC_[0-9.]*' "$work/needs" | sort -uV | tail -n 1)
 [ "$(printf '%s\nGLIBC_2.34\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.34 ] || fail "it needs $newest"
 ! rpm -qp --provides "$package" | grep '\.so' || fail "it provides a library"
-# (Another way than rpm's to the same files.)
+# (Another tool for the same files.)
 mkdir "$work/files" && rpm2cpio "$package" | (cd "$work/files" && cpio -idm 2>"$work/log") || fail "$(cat "$work/log")"
 id=$(LC_ALL=C readelf -nW "$work/files/usr/lib64/libasprof_preload.so" | sed -n 's/.*Build ID: //p')
 rpm -qpl "$symbols" | grep -q "/usr/lib/debug/.build-id/${id%"${id#??}"}/${id#??}.debug" || fail "no symbols of the library"
@@ -29,7 +29,7 @@ listing() {
 	(cd "$root" && find . \( -path ./proc -o -path ./tmp -o -path ./var/lib/rpm -o -path ./var/cache/ldconfig \) -prune -o \
 		-printf '%p %y %m %U %G %l\n' | grep -v '^\./etc/ld\.so\.cache ' | LC_ALL=C sort)
 }
-# What is there of directories in a system of Red Hat's.
+# Directories that exist in a system of Red Hat.
 mkdir -p "$root/usr/lib64/pkgconfig" "$root/usr/lib/debug/.build-id" "$root/usr/share/"{bash-completion/completions,fish/vendor_completions.d,zsh/site-functions} \
 	"$root/usr/share/man/man1" "$root/usr/share/man/man7" "$root/var/lib/rpm"
 [ -e "$root/lib64" ] || ln -s usr/lib64 "$root/lib64"
@@ -43,7 +43,7 @@ in_root env LD_PRELOAD=libasprof_preload.so ASPROF_AGENT_START_DELAY=0 \
 [ ! -s "$work/out" ] || fail "by its name: said $(cat "$work/out")"
 ls "$root"/var/lib/asprof-agent/*.jfr >/dev/null 2>&1 || fail "no profile in /var/lib/asprof-agent"
 in_root sh -c 'asprof-agent top --cpu /var/lib/asprof-agent' | grep -q '%' || fail "top reads nothing"
-# Profiles stay when the package goes, as rpm has no purge.
+# Profiles stay when the package is erased, because rpm has no purge.
 rm "$root"/var/lib/asprof-agent/*.jfr
 rm -rf "$root/run/asprof-agent"
 rpm --root "$root" --dbpath /var/lib/rpm --nodeps -e asprof-agent-debuginfo asprof-agent >"$work/log" 2>&1 ||

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Real programs of Ruby do what they do without us, and have their methods named: rake, and a rack application served by puma
-# under load. What is not there is left out.
+# Real Ruby programs behave as without the agent, and their methods have names: rake, and a rack application served by
+# puma under load. Missing ones are omitted.
 #
-#   TRY="rake rack"  these alone
+#   TRY="rake rack"  only these
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/scripts.inc
 . test/system/servers.inc
@@ -77,7 +77,7 @@ try_rack() {
 	names "$work/rack" 'Puma::[A-Za-z]+#[a-z_]+ [(][a-z_]+[.]rb:[0-9]+[)]'
 }
 
-# begins NAME COMMAND: it is tried, and that is here.
+# begins NAME COMMAND: it is selected, and installed.
 begins() {
 	[[ " ${TRY:-rake rack} " == *" $1 "* ]] || return 1
 	command -v "$2" >/dev/null || {

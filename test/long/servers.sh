@@ -1,9 +1,9 @@
 #!/bin/bash
-# Servers of others whose workers are forked: each process that lives a second has a profile of its own, with the
-# CPU time that the kernel counted for it within 5%; by both engines. Needs root, for what they do with users.
+# Well-known servers with forked workers: each process that lives for a second has its own profile, with the CPU time
+# that the kernel counted for it within 5%; with both engines. Needs root, for the servers' users.
 #
 #   SERVERS="nginx redis"  only these
-#   RATES=1                how much each answers with its workers profiled, and with the masters alone
+#   RATES=1                throughput of each with its workers profiled, and with only the masters
 . "$(dirname "$0")/../system/agent.inc"
 . test/system/servers.inc
 for_everybody
@@ -14,7 +14,7 @@ PATH=$PATH:/usr/sbin:$(echo /usr/lib/postgresql/*/bin)
 seconds=${SECONDS_OF_LOAD:-4}
 main='' front='' not_ours=''
 
-# until_it COMMAND...: waits until it succeeds.
+# until_it COMMAND...: wait until it succeeds.
 until_it() {
 	for _ in $(seq 2400); do
 		! "$@" >/dev/null 2>&1 || return 0
@@ -44,8 +44,7 @@ begin() {
 	exec 8>"$work/stop"
 }
 
-# end SIGNAL [PROCESS]: the server's end, after a last look at what its processes have used: what comes behind is not
-# counted.
+# end SIGNAL [PROCESS]: the server's end, after a last reading of its processes' CPU time: later time is not counted.
 end() {
 	sleep 1.2
 	until=$(date -u +%T)
@@ -60,14 +59,15 @@ end() {
 
 trap '[ -z "$main$front" ] || kill $main $front; rm -rf "$work"' EXIT
 
-# Each that was watched for a second or more has as many samples as it used milliseconds. Where a process is
-# restarted or ends while it is watched, what it used after the last look is not known: some are let pass.
+# Each process that was watched for a second or more has as many samples as milliseconds of CPU time. If a process
+# restarts or ends while it is watched, its CPU time after the last reading is unknown: so some exceptions are
+# allowed.
 check() {
 	local pid name lived since total was count processes=0 bad=
 	[ -z "$fork_off" ] || return 0
 	while read -r pid name lived since total was; do
 		[ "${lived%.*}" -ge 1 ] || continue
-		# (A helper that is not of the server.)
+		# (A helper that does not belong to the server.)
 		case " ${not_ours:-} " in *" $name "*) continue ;; esac
 		processes=$((processes + 1))
 		find "$work/out" -name "*_${pid}_*.jfr" -print0 >"$work/files"
@@ -235,7 +235,7 @@ try_sshd() {
 	not_ours=
 }
 
-# Its master hands on no more of the environment than it is told to.
+# Its master passes on only the parts of the environment that are configured.
 try_postfix() {
 	local names=MAIL_CONFIG
 	needs postfix smtp-source || return 0
@@ -304,7 +304,7 @@ try_pool() {
 		    print("done", flush=True)
 		    time.sleep(60)
 	END
-	# (Not a script that looks for the interpreter, as there may be one of that name.)
+	# (Not a script that searches for the interpreter, because there may be one of that name.)
 	begin "$(python3 -c 'import sys; print(sys.executable)')" "$work/pool.py"
 	until_it grep -q "done" "$work/said"
 	rate=

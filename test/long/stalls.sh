@@ -1,16 +1,16 @@
 #!/bin/bash
-# COUNT (100) stalls of 20 to 200 ms in loops of programs as they are, at the default intervals: each is told, within 10%
-# or 2 ms of what the program itself measured, with the function at fault, and no other one is. python's asyncio with
-# a call that blocks, node with a handler that computes, a selector of Java's (with async-profiler, where ASPROF_TEST_LIB
-# names its library), a loop of Rust's, redis with a script, and nginx on a disk that blocks (by a library that has each
-# read of a file wait). Those that are not on this machine are left out, and said.
+# COUNT (100) stalls of 20 to 200 ms in event loops of unchanged programs, at the default intervals. Each is recorded,
+# within 10% or 2 ms of the program's own measurement, with the responsible function, and no others are. The programs:
+# python's asyncio with a call that blocks, node with a handler that computes, a selector of Java (with
+# async-profiler, if ASPROF_TEST_LIB names its library), a loop in Rust, redis with a script, and nginx on a disk that
+# blocks (by a library in which each read of a file waits). Missing ones are omitted, with a message.
 . "$(dirname "$0")/../system/agent.inc"
 count=${COUNT:-100}
 mkdir "$work/run"
 trap 'kill $servers 2>/dev/null; rm -rf "$work"' EXIT
 servers=
 
-# told DIR FUNCTION: "MICROSECONDS WORD", WORD being what of the pattern FUNCTION the stack has, or `none`.
+# told DIR FUNCTION: print "MICROSECONDS WORD"; WORD is the part of the stack that matches FUNCTION, or `none`.
 told() {
 	"$agent" longpolls "$1" --stack-depth 200 | function=$2 awk '
 		/ - stall of / { if (us) print us, word; us = $7 + 0; word = "none" }
@@ -18,8 +18,9 @@ told() {
 		END { if (us) print us, word }'
 }
 
-# judge NAME SAID DIR FUNCTION: what the program said against what is told. (A turn may hold more than what the program
-# measured of it: the rest of a request. A pause of the machine may make a stall of another turn, which is said.)
+# judge NAME SAID DIR FUNCTION: compare the program's output with the recorded stalls. (An iteration may contain more
+# than the program measured: the rest of a request. A pause of the machine may make a stall of another iteration,
+# which is printed.)
 judge() {
 	told "$3" "$4" >"$work/told"
 	awk -v name="$1" '
@@ -127,7 +128,7 @@ if wanted nginx nginx; then
 	done
 	kill -QUIT "$(cat "$work/run/pid")"
 	wait
-	sed -i 1,2d "$work/said" # of its configuration, before there are turns; and of what it does for the first time
+	sed -i 1,2d "$work/said" # of its configuration, before there are iterations; and of first calls
 	judge nginx "$work/said" "$work/nginx" 'pread'
 fi
 [ -z "${bad:-}" ]

@@ -10,7 +10,7 @@ have stress-ng setpriv
 for_everybody
 mkdir -m 0777 "$work/tmp" "$work/reports"
 
-# Stressors that change the machine, or that take all of its memory, are left out.
+# Stressors that change the machine, or that use all of its memory, are omitted.
 left_out=" bigheap brk cpu-online cpu-hotplug oom-pipe softlockup watchdog "
 
 # stress NAME MODE: run one stressor for a second; prints nothing, status as stress-ng's.
@@ -49,7 +49,7 @@ for name in $names; do
 		stress "$name" "$mode" && continue
 		status=$?
 		cp "$work/log" "$work/first"
-		# A stressor that also fails bare now and then says nothing about the preload.
+		# A stressor that sometimes fails bare, too, is no evidence against the preload.
 		again=0
 		for _ in 1 2 3; do
 			stress "$name" bare || continue 2

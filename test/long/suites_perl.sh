@@ -1,13 +1,13 @@
 #!/bin/bash
-# Perl's core tests under the preload (suites.inc), by the perl that is installed: all of a folder of t/ at a time.
-# Left out are those of its sources (t/porting), of the modules beside it, and of its regular expressions those that
-# take minutes of pure computing (fold_grind), or a file that only its build makes (uniprops).
+# Perl's core tests under the preload (suites.inc), with the installed perl: a whole folder of t/ at a time. Omitted
+# are the tests of its sources (t/porting) and of the bundled modules. Of the regular expressions, tests with minutes
+# of pure computing (fold_grind), or that need a file of its build (uniprops), are omitted.
 . "$(dirname "$0")/suites.inc"
 
 have perl
 source_of perl
 
-# What they look for beside themselves: a perl that is built, and its library.
+# The files that they search next to themselves: a built perl, and its library.
 tree=$work/tree
 mkdir -p "$tree/lib"
 cp -r "$source/t" "$tree/"
@@ -20,7 +20,7 @@ done
 ln -s "$(type -P perl)" "$tree/t/perl"
 ln -s "$(type -P perl)" "$tree/perl"
 
-# Each by itself, as some end their process.
+# Each alone, because some end their process.
 part() {
 	local folder=$1 file
 	shift

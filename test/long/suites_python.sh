@@ -1,14 +1,14 @@
 #!/bin/bash
 # CPython's own tests of signals, processes, threads and sockets under the preload (suites.inc).
 #
-#   PYTHON=/usr/bin/python3  by this one, which has to have its tests (Debian: libpython3.11-testsuite)
+#   PYTHON=/usr/bin/python3  this interpreter, which must have its tests (Debian: libpython3.11-testsuite)
 . "$(dirname "$0")/suites.inc"
 
 python=${PYTHON:-$(type -P python3)}
 "${python:-false}" -c 'import test.test_signal' 2>/dev/null || skip "there is no Python with its tests here"
 
-# Left out are what hangs where a machine has sockets for its host and no host (VSOCK), and what hangs bare where
-# daemon threads are slow to begin.
+# Omitted are tests that hang if a machine has sockets for its host and no host (VSOCK), and tests that hang bare if
+# daemon threads start slowly.
 part() {
 	local name=$1
 	shift

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Redis's own tests under the preload (suites.inc), by the programs that are installed; the suite is Tcl's, and so is
-# profiled too. Left out is what needs modules that it builds, TLS, or minutes by itself (unit/type/*, replication's
+# Redis's own tests under the preload (suites.inc), with the installed programs; the suite is in Tcl, and so is
+# profiled too. Omitted are tests that need modules from its build, TLS, or minutes each (unit/type/*, replication's
 # longer ones, corrupt-dump-fuzzer).
 . "$(dirname "$0")/suites.inc"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# SQLite's own tests under the preload (suites.inc), by the test program that its source makes: files, locks, memory
-# that is mapped, logs, crashes that it simulates by processes of its own, threads. Left out are the language's, and
-# those that take minutes (fuzzing, failing allocations of every statement, and crashes by the hundreds).
+# SQLite's own tests under the preload (suites.inc), with the test program from its source: files, locks, mapped
+# memory, logs, crashes that it simulates in its own processes, threads. Omitted are tests of the language, and tests
+# that take minutes (fuzzing, failing allocations of every statement, and crashes by the hundreds).
 . "$(dirname "$0")/suites.inc"
 
 have tclsh8.6 "${CC:-cc}"

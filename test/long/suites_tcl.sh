@@ -1,7 +1,7 @@
 #!/bin/bash
-# Tcl's own tests under the preload (suites.inc), of what meets the system: the event loop, timers, channels, sockets,
-# processes, files. Those of the language alone (strings, lists, expressions, namespaces) are left out, as is what
-# needs the commands of Tcl's own test program.
+# Tcl's own tests under the preload (suites.inc), of system functions: the event loop, timers, channels, sockets,
+# processes, files. Tests of the language only (strings, lists, expressions, namespaces), and tests that need the
+# commands of Tcl's own test program, are omitted.
 . "$(dirname "$0")/suites.inc"
 
 have tclsh8.6
