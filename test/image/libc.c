@@ -59,7 +59,7 @@ static uint64_t mask(void)
 	return blocked;
 }
 
-/* A signal that is pending for the process, of those that musl reserves and the first that glibc
+/* A signal that is pending for the process, of the signals that musl reserves and the first that glibc
  * gives to programs: it kills the program as soon as any thread unblocks it. */
 static void wait_with_signals(void)
 {
@@ -135,7 +135,7 @@ static void malloc_leaves_the_heap_alone(void)
 		void *result = NULL;
 
 		pthread_join(threads[i], &result);
-		check(result, "memory holds what was not put there");
+		check(result, "memory has other contents");
 	}
 	check(syscall(SYS_brk, 0) == heap, "the heap has grown");
 	maps = fopen("/proc/self/maps", "re");
@@ -258,7 +258,7 @@ static void broken_threads_end_alone(void)
 {
 	image_on_abort(count);
 	ends_a_thread("abort ends more than its thread, or less", abort);
-	check(atomic_load(&aborts) == 1, "nobody was told of an abort");
+	check(atomic_load(&aborts) == 1, "an abort was not reported");
 	ends_a_thread("a broken block is freed, or ends the program", write_past_a_block);
 	ends_a_thread("a broken stack is returned from, or ends the program", write_past_the_stack);
 	check(atomic_load(&aborts) == 1, "it was told again");

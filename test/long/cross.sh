@@ -74,7 +74,7 @@ own_frames=$(CC=$cross-gcc program own_frames -fno-builtin -O1)
 by_agent $glibc glibc "$own_frames"
 for kind in cpu wall nativemem; do
 	asked collapsed --$kind "$work/glibc" >"$work/$kind"
-	! grep -q libasprof "$work/$kind" || fail "glibc: frames of ours: $(cat "$work/$kind")"
+	! grep -q libasprof "$work/$kind" || fail "glibc: frames of the preload: $(cat "$work/$kind")"
 done
 for stack in 'main;nap;' 'main;wait_for_nothing;' 'work;nap;' ';handle;burn' 'work;burn'; do
 	grep -q "$stack" "$work/wall" || fail "glibc: no $stack in $(cat "$work/wall")"

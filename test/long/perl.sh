@@ -64,7 +64,7 @@ n, seconds = sum(ours.values()), sum(theirs.values())
 ours = {name: 100 * count / n for name, count in ours.items()}
 theirs = {name: 100 * count / seconds for name, count in theirs.items()}
 worst = max(abs(ours.get(name, 0) - theirs.get(name, 0)) for name in set(ours) | set(theirs))
-print("NYTProf, and %d samples of ours: shares differ by %.1f points at most" % (n, worst))
+print("NYTProf, and %d samples of the agent: shares differ by %.1f points at most" % (n, worst))
 for name in sorted(theirs, key=theirs.get, reverse=True):
     print("  %-8s %5.1f %5.1f" % (name, theirs[name], ours.get(name, 0)))
 sys.exit(n < 2000 or worst > 3 or set(sorted(theirs, key=theirs.get)[-8:]) != set(sorted(ours, key=ours.get)[-8:]))

@@ -100,7 +100,7 @@ asked() {
 
 		ends = sorted(calendar.timegm(time.strptime(re.search(r'_(\d{4}-[-T\d]*Z)', f).group(1), '%Y-%m-%dT%H-%M-%SZ'))
 		              for f in glob.glob('%s/%s/*.jfr' % (work, name)))
-		types = {} # those that came by OTLP are called otherwise
+		types = {} # OTLP has other names
 		for kind in ask('ProfileTypes', start=began, end=now)['profileTypes']:
 		    types.setdefault(kind['sampleType'], []).append(kind['ID'])
 		for metric, kind in ('cpu', 'cpu'), ('wall', 'wall'), ('alloc', 'alloc_space'), ('live', 'inuse_space'):

@@ -27,7 +27,7 @@ def connected(path):
         except OSError:
             connection.close()
             time.sleep(0.05)
-    sys.exit("nobody listens at " + path)
+    sys.exit("no server listens at " + path)
 
 
 def ask(path, script):

@@ -1,6 +1,6 @@
 'use strict';
 /* Reads frames of JavaScript, one a line on standard input (name, file, line, separated by tabs),
- * and prints those that no source has.
+ * and prints the frames that no source has.
  *
  * usage: node --expose-internals names_exist.js FILE... <FRAMES
  *

@@ -6,7 +6,7 @@ usage: names_met.py AGENT REPORTS NAMES SAMPLES STOP [WHO_ELSE...]
 REPORTS is the folder of the reports, or of the results of walks_often.c. STOP is a file that is made when there are
 enough samples, or after SECONDS_AT_MOST: then the profiled program ends, and removes it. NAMES has files of the existing
 functions: a line for each, with its name, its file and its lines (1,2,5-9; none: without a file). The command WHO_ELSE
-gets the other frames, one a line (name, file, line), and prints those that do not exist. Created functions follow a
+gets the other frames, one a line (name, file, line), and prints the ones that do not exist. Created functions follow a
 rule: made_L_I is in the lines 2 * I + 1 and 2 * I + 2 of lotL, with any text before and after these. Each batch has a
 function called twin, which calls only functions of its own batch."""
 import collections

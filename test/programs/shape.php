@@ -100,7 +100,7 @@ array_map(function ($f) {
 for ($i = 0; $i < 20; $i++) {
     eval("namespace made_$i; function burns() { \\burn(\\PART / 20); }"); // makes
     $name = "made_$i\\burns";
-    $name(); // calls what was made
+    $name(); // calls the new function
 }
 include __DIR__ . '/shape_part.php'; // includes
 if (class_exists('Fiber')) {

@@ -6,7 +6,7 @@
  * WALKS_TO is the folder for the results. PID.walks has a line for each pair of caller and called
  * function, as `asprof-agent collapsed --lines --frames script` shows them, and from time to time a
  * line "[walks] N": so many more walks that had such functions, and began elsewhere than that
- * thread's last one. "[steps] N" is the number of those that the trap flag started, and "[without]
+ * thread's last one. "[steps] N" is the number that the trap flag started, and "[without]
  * N" had no such function. */
 #include <dlfcn.h>
 #include <errno.h>

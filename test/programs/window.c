@@ -190,7 +190,7 @@ static int next_stop(pid_t pid)
 	return status >> 8;
 }
 
-/* How long a round is watched; its signal comes again and again, as it might fall between two
+/* How long a round is watched; its signal is repeated, as it might fall between two
  * waits. */
 static void watch(int ms)
 {

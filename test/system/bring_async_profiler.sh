@@ -66,7 +66,7 @@ sed -i 's/7\.1/7.2/g' "$work/scripts/deps.lock"
 "$bring" "$out" >"$work/said" 2>&1 && fail "there is no 7.2, but status 0"
 [ "$(wc -l <"$work/said")" = 1 ] && grep -q 'no registry that is within reach has async-profiler 7.2' \
 	"$work/said" || fail "none: $(cat "$work/said")"
-[ -e "$out/lib/libasyncProfiler.so" ] || fail "what was there is gone"
+[ -e "$out/lib/libasyncProfiler.so" ] || fail "the existing library is gone"
 
 # Another file with the right name.
 cp "$work/registry/jfr-converter-7.1.jar" "$work/registry/async-profiler-7.2.jar"

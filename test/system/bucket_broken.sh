@@ -75,7 +75,7 @@ for file in "$work/pulled"/*; do
 done
 reading pull s3://reports -o "$work/pulled" >"$work/words" || fail "$(cat "$work/words")"
 grep -q "; $((count - 19)) existed" "$work/words" || fail "$(cat "$work/words")"
-diff -r "$work/objects" "$work/pulled" || fail 'what was pulled is something else'
+diff -r "$work/objects" "$work/pulled" || fail 'the pulled files differ'
 cat "$work/words"
 
 # Progress on a terminal: 41 objects, while one does not arrive.

@@ -38,7 +38,7 @@ if [ -z "${ASPROF_TEST_LIB:-}" ]; then
 	echo 'async-profiler was left out: ASPROF_TEST_LIB is not set'
 	exit 0
 fi
-# The builtin engine's signals, kept for children, and those that async-profiler would choose.
+# The builtin engine's signals, kept for children, and the ones that async-profiler would choose.
 expect async-profiler 0 63 16 30 29
 seen before 50
 seen after 50

@@ -179,7 +179,7 @@ if command -v curl >/dev/null; then
 fi
 cp "$work/before.lock" "$work/scripts/deps.lock"
 
-# The user's own tarballs are accepted; a message names those that the lock does not have.
+# The user's own tarballs are accepted; a message names the ones that the lock does not have.
 mkdir "$work/tarballs" "$work/tree"
 echo 7.7-7 >"$work/tree/version"
 for name in zlib libzip cJSON mbedtls curl musl xz libiberty; do

@@ -131,7 +131,7 @@ ${CC:-cc} -shared -fPIC -o "$work/libjemalloc.so.2" -Wl,-soname,libjemalloc.so.2
 finds jemalloc 0 "malloc: .*libjemalloc" -- "$made"
 silent "malloc of the C library" -- "$good"
 unset ASPROF_AGENT_NATIVE_MEM
-silent "a malloc of its own, and nobody asks" -- "$own"
+silent "a malloc of its own, and no sampling of it" -- "$own"
 
 # --- the engine's library and the preload
 

@@ -45,9 +45,9 @@ done
 wait
 [ ! -e "$work/failed" ] || fail "$(cat "$work"/failed.*)"
 
-started "a log that nobody reads" LOG_FILE="$work/fifo"
+started "a log without a reader" LOG_FILE="$work/fifo"
 grep -q 'cannot open ASPROF_AGENT_LOG_FILE=.*fifo: .*; stderr is used instead' "$said" ||
-	fail "a log that nobody reads: $(cat "$said")"
+	fail "a log without a reader: $(cat "$said")"
 
 # A FIFO with a reader gets the agent's lines, and the program continues.
 exec {reader}<>"$work/fifo"

@@ -46,7 +46,7 @@ grep -q "<html\|<!doctype" "$work/body" || fail "no flame graph"
 answers 200 "$socket" '/recording?seconds=0.5'
 "$agent" summary "$work/body" >/dev/null 2>&1 || {
 	cp "$work/body" "$work/taken.jfr"
-	"$agent" summary "$work/taken.jfr" >/dev/null || fail "what was recorded is no recording"
+	"$agent" summary "$work/taken.jfr" >/dev/null || fail "the recording cannot be read"
 }
 
 # ---- metrics, in both formats ----
@@ -137,7 +137,7 @@ code() {
 	curl -s --max-time 20 -o /dev/null -w '%{http_code}' "$@"
 }
 until_true test "$(code "http://127.0.0.1:$port/status")" || :
-until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "nobody listens at $port"
+until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "no server listens at $port"
 [ "$(code "http://127.0.0.1:$port/status")" = 401 ] || fail "without the token"
 [ "$(code -H 'Authorization: Bearer s3crets' "http://127.0.0.1:$port/status")" = 401 ] || fail "a wrong token"
 [ "$(code -H 'Authorization: Bearer s3cret' "http://127.0.0.1:$port/status")" = 200 ] || fail "with the token"
@@ -147,7 +147,7 @@ until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "n
 kill "$pid"
 wait "$pid" 2>/dev/null
 held three LISTEN="127.0.0.1:$port" "$program"
-until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "nobody listens at $port"
+until_true sh -c "curl -s http://127.0.0.1:$port/status -o /dev/null" || fail "no server listens at $port"
 [ "$(code "http://127.0.0.1:$port/status")" = 200 ] || fail "from this machine"
 [ "$(code -H 'Origin: http://evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "for a page"
 [ "$(code -H 'Host: evil.example' "http://127.0.0.1:$port/status")" = 403 ] || fail "by another name"
@@ -229,7 +229,7 @@ finally:
 LISTEN
 listening=$!
 running="$running $listening"
-until_true test -e "$work/asked.ready" || fail "nobody listens in $own"
+until_true test -e "$work/asked.ready" || fail "no server listens in $own"
 held five "$program"
 until_true sh -c "ls '$own' | grep -q '^$pid-'" || fail "no socket in $own"
 until_true test ! -e "$own/$dead" || fail "the dead one's is there still"

@@ -48,7 +48,7 @@ for each in 1 2 3 4; do
 done
 # (The limit is for recordings at the same time: an ended one frees its memory for the others.)
 [ "$all" -gt $((16 << 20)) ] && [ "$all" -le $((40 << 20)) ] || fail "all recordings: $all bytes"
-"$agent" summary "$work/taken.1" >/dev/null || fail "what was recorded is no recording"
+"$agent" summary "$work/taken.1" >/dev/null || fail "the recording cannot be read"
 
 "$agent" profile "$pid" -t 1000s collapsed --alloc >"$work/folded" 2>"$work/err" || fail "profile: $(cat "$work/err")"
 grep -q 'reached its size limit' "$work/err" && [ -s "$work/folded" ] || fail "profile does not say that it is cut: $(cat "$work/err")"

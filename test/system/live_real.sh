@@ -109,7 +109,7 @@ if unshare -pf --mount-proc true 2>/dev/null; then
 		inside=$(pgrep -P "$pid")
 		[ -n "$inside" ]
 	}
-	until_true found || fail 'nobody in the namespace'
+	until_true found || fail 'no process in the namespace'
 	hard="$hard $inside"
 	listens "$inside"
 	until_true shows "$inside" burn_in_python || fail "in a namespace: $(head -n 5 "$work/told")"

@@ -35,7 +35,7 @@ done
 signals >"$work/after"
 cmp "$work/before" "$work/after" || fail "it leaves something behind: $(diff "$work/before" "$work/after")"
 "$agent" profile "$one" -t 1s collapsed >"$work/told" 2>&1
-grep -q 'main;spin' "$work/told" || fail "no samples behind it: $(cat "$work/told")"
+grep -q 'main;spin' "$work/told" || fail "no samples afterwards: $(cat "$work/told")"
 "$agent" stop "$one" >/dev/null || fail "it cannot be stopped"
 "$agent" threads "$one" >/dev/null 2>&1 && fail "threads of one that is stopped"
 kill "$one"

@@ -46,7 +46,7 @@ try() {
 	burns counts counts
 	burns '[^;]*{closure[^;]*}' 'in a closure'
 	seen include "[{]main[}] [(]shape.php:$(line includes)[)];[{]main[}] [(]shape_part.php:2[)];burn " 20
-	seen eval "$(frame '{main}' 'calls what was made');made_[0-9]+.burns [(]shape.php[^;]*[)];burn " 20
+	seen eval "$(frame '{main}' 'calls the new function');made_[0-9]+.burns [(]shape.php[^;]*[)];burn " 20
 
 	# A recursion of sixty calls has sixty frames.
 	sixty_deep deeper

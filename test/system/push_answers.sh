@@ -98,7 +98,7 @@ serve half --port "$half_port"
 push rest OTLP_ENDPOINT= SPOOL_DIR="$work/half.spool" PROFILING_GROUP=rest
 grep '"service": "half"' "$work/half" >"$work/of.half"
 compare "$work/of.half" "$work/half.out" pprof
-! grep 'messages twice' "$work"/{half,rest}.log || fail 'half: told of what nobody has twice'
+! grep 'messages twice' "$work"/{half,rest}.log || fail 'half: it reports messages that arrived once'
 for name in passing small slow later header; do
 	arrived $name
 done
@@ -126,7 +126,7 @@ compare "$work/of.away" "$work/away.out" otlp
 END
 compare "$work/lost.once" "$work/lost.out" pprof
 compare "$work/lost.once" "$work/lost.out" otlp
-! grep 'messages twice' "$work"/{small,slow,later,header,never}.log || fail 'told of what nobody has twice'
+! grep 'messages twice' "$work"/{small,slow,later,header,never}.log || fail 'it reports messages that arrived once'
 [ "$(requests small)" -gt "$(requests slow)" ] || fail "small: $(requests small) requests, nothing was split"
 # Seven of the planned responses are failures, each different from the one before, in four rows. Each reporter may get
 # all of them.
@@ -143,7 +143,7 @@ said away 'no delivery to pyroscope: http://127.0.0.1:' 1
 	assert len(told) == 2 and not [t for t in times if max(told) < t < min(told) + 1], times
 END
 said never 'the report is given up' 4
-[ "$(wc -l <"$work/never")" -gt 0 ] || fail 'never: nothing came behind what was given up'
+[ "$(wc -l <"$work/never")" -gt 0 ] || fail 'never: nothing came after the rejected part'
 said part 'no delivery to otlp: taken in part: 1 profiles rejected: one was odd' 1
 said wrong 'answers 401: who are you; check the credentials in the headers' 2
 ! grep -q secret "$work/wrong.log" || fail 'a header is in the log'

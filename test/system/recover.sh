@@ -113,7 +113,7 @@ for file in "$work/books/"*; do
 	[ $(((cpu + 10) * 100)) -ge $((computed * 98)) ] || missed="$missed $kind:$cpu/${computed}ms"
 	echo "$kind $got $wanted $cpu $computed" >>"$work/sums"
 done
-[ "$(wc -w <<<"$missed")" -le $((all / 10)) ] || fail "recovered of what was allocated or computed:$missed"
+[ "$(wc -w <<<"$missed")" -le $((all / 10)) ] || fail "recovered too little:$missed"
 
 # The next process recovers by itself.
 spool=$work/next

@@ -127,7 +127,7 @@ END
 serve taken
 spans pushed NATIVE_MEM=16k "PYROSCOPE_URL=$url" "OTLP_ENDPOINT=$url" METADATA=none "$work/own" cpu 40 20
 [ ! -s "$work/taken.refused" ] || fail "refused: $(cat "$work/taken.refused")"
-/usr/bin/python3 - "$work/taken" "$work/told" <<-'END' || fail "what was pushed"
+/usr/bin/python3 - "$work/taken" "$work/told" <<-'END' || fail "the pushed profiles"
 	import json, sys
 	lines = list(map(json.loads, open(sys.argv[1])))
 	told = {}

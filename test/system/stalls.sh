@@ -88,7 +88,7 @@ done
 at_start=off tried asked-for-later builtin epoll_wait STALLS=on
 at_start=1s tried shorter-later builtin epoll_wait STALLS=10ms
 profiled "$work/no-more" builtin STALLS=on "$turns" epoll_wait 2 20 20 STALLS=off >"$work/said" || fail "no more: status $?"
-! "$agent" summary "$work/no-more" | grep -q 'asprof\.Stall' || fail 'stalls that nobody asks for any more'
+! "$agent" summary "$work/no-more" | grep -q 'asprof\.Stall' || fail 'stalls after STALLS=off'
 
 # Each stall with a stack has the labels that its thread had then, though they are removed at its end; and they select
 # it.
@@ -133,4 +133,4 @@ done
 
 # Without the setting, nothing is recorded.
 profiled "$work/off" builtin "$turns" epoll_wait 2 20 20 >"$work/said" || fail "off: status $?"
-! "$agent" summary "$work/off" | grep -q 'asprof\.Stall' || fail 'stalls that nobody asked for'
+! "$agent" summary "$work/off" | grep -q 'asprof\.Stall' || fail 'stalls without the setting'

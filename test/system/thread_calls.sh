@@ -16,7 +16,7 @@ for interval in 100ms 1ms; do
 	profiled "$work/out" builtin CPU_INTERVAL=$interval WALL_INTERVAL=off strace -f -o "$work/all" \
 		-e trace=sigaltstack,gettid,clock_gettime,timer_create,timer_settime "$short_threads" >/dev/null 2>&1 ||
 		fail "status $?"
-	# The threads are those that end after their alternate stack is removed.
+	# The threads end after their alternate stack is removed.
 	awk '/sigaltstack\(\{ss_sp=NULL, ss_flags=SS_DISABLE/ { ours[$1] = 1 } { line[NR] = $0; tid[NR] = $1 }
 		END { for (i = 1; i <= NR; i++) if (tid[i] in ours) print line[i] }' "$work/all" >"$work/calls"
 	threads=$(awk '{ seen[$1] = 1 } END { for (t in seen) n++; print n + 0 }' "$work/calls")

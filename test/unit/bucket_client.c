@@ -456,7 +456,7 @@ START_TEST(objects_come_whole)
 	ck_assert_int_eq(bucket_client_fetch(client, &object, fd), gets[_i].err);
 	expect_end();
 	ck_assert_uint_eq(pauses, gets[_i].pauses);
-	ck_assert_msg(gets[_i].said ? is_said(gets[_i].said) : !is_said(NULL), "what was said");
+	ck_assert_msg(gets[_i].said ? is_said(gets[_i].said) : !is_said(NULL), "the message");
 	if (!gets[_i].err) {
 		ck_assert_int_eq(pread(fd, content, sizeof(content), 0), 6);
 		ck_assert_str_eq(content, "abcdef");

@@ -27,7 +27,7 @@
 static struct {
 	int fd;
 	unsigned starts, stops, dumps;
-	uint64_t chunk_size;  /* of those that it writes */
+	uint64_t chunk_size;  /* that it writes */
 	uint64_t refuses_ns;  /* an interval that it rejects */
 	uint64_t interval_ns; /* that it was started with */
 } engine = { .fd = -1, .chunk_size = CHUNK };

@@ -139,7 +139,7 @@ START_TEST(shows_none_of_ours)
 }
 END_TEST
 
-/* Threads that have ended, and those that could not be made, leave their entries. */
+/* Threads that have ended, and the ones that could not be made, leave their entries. */
 START_TEST(has_places_again)
 {
 	struct other other;
