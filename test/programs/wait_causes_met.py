@@ -1,4 +1,4 @@
-# Compares the recorded waits with those that test/programs/wait_causes measured itself.
+# Compares the recorded waits with the measurements of test/programs/wait_causes.c.
 #
 #   wait_causes_met.py MEASURED POINTS KINDS RECORDING...
 #

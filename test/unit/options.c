@@ -462,7 +462,7 @@ START_TEST(the_table_holds_together)
 			ck_assert_str_ne(row.name, other.name);
 		}
 	}
-	ck_assert_uint_eq(count, 45);
+	ck_assert_uint_eq(count, 46);
 }
 END_TEST
 
