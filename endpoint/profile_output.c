@@ -47,9 +47,9 @@ static int recording_read(struct profile *profile, struct memory_feed *feed,
 	query.lines = query.places;
 	query.contexts = query.places || options->format == PROFILE_FLAMEGRAPH;
 	if (options->is_per_thread)
-		query.waits = STORE_WAIT_OWNERS;
+		query.waits = WAIT_PARTS_OWNER;
 	else if (query.places)
-		query.waits = STORE_WAIT_OBJECTS;
+		query.waits = WAIT_PARTS_OBJECT;
 	query.newest = options->is_per_thread;
 	query_set_time(&query, options);
 	if (!options->is_retained)

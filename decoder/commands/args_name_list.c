@@ -13,8 +13,8 @@ static const struct names {
 	uint32_t count, first; /* FIRST: names before it are not accepted */
 } all_names[] = {
 	{ ARG_FOLD, frame_category_names, FRAME_CATEGORIES, 0 },
-	{ ARG_STATES, wait_state_names, WAIT_STATES, 1 },
-	{ ARG_CAUSES, wait_cause_names, WAIT_CAUSES, 0 },
+	{ ARG_STATES, jfr_wait_states, WAIT_STATES, 1 },
+	{ ARG_CAUSES, jfr_wait_causes, WAIT_CAUSES, 0 },
 };
 
 static const struct names *find_names(int kind)

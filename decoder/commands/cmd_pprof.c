@@ -49,7 +49,7 @@ int pprof_export(struct args *args)
 
 	args->query.places = true;
 	args->query.contexts = true;
-	args->query.waits = STORE_WAIT_OBJECTS;
+	args->query.waits = WAIT_PARTS_OBJECT;
 	if (args->metric == METRIC_ANY)
 		metrics |= 1u << METRIC_LIVE;
 	status = command_read_profile(&profile, args, metrics);

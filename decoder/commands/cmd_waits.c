@@ -69,7 +69,7 @@ static int read_waits(struct waits *w, struct profile *profile, struct thread_ti
 	uint32_t states = args->query.states, causes = args->query.causes;
 	int status;
 
-	args->query.waits = STORE_WAIT_OWNERS;
+	args->query.waits = WAIT_PARTS_OWNER;
 	args->query.states = args->query.causes = 0;
 	status = command_read_profile(profile, args, 1u << METRIC_WALL);
 	if (status == COMMAND_OK && profile->count) {

@@ -48,7 +48,7 @@ static void print_wait(const struct waits *w, const struct wait *wait)
 {
 	const struct intern *names = &w->profile->names;
 
-	print_text("cause", wait_cause_names[wait->cause]);
+	print_text("cause", jfr_wait_causes[wait->cause]);
 	print_text("call", intern_text(names, wait->call));
 	print_text("on", intern_text(names, wait->on));
 }
@@ -105,8 +105,8 @@ static int print_group(const struct waits *w, const struct wait_group *group)
 {
 	printf("{\"name\":");
 	json_string(stdout, intern_text(&w->groups.names, group->id));
-	print_text("state", wait_state_names[group->state]);
-	print_text("cause", wait_cause_names[group->cause]);
+	print_text("state", jfr_wait_states[group->state]);
+	print_text("cause", jfr_wait_causes[group->cause]);
 	print_number("weight", group->weight);
 	print_number("samples", group->samples);
 	print_number("threads", group->threads);
@@ -151,7 +151,7 @@ int waits_print_json(const struct waits *w)
 	print_number("running", w->groups.states[WAIT_RUNNING]);
 	print_number("runnable", w->groups.states[WAIT_RUNNABLE]);
 	print_number("waiting", w->groups.states[WAIT_WAITING]);
-	print_number("unknown", w->groups.states[WAIT_STATE_UNKNOWN]);
+	print_number("unknown", w->groups.states[WAIT_UNKNOWN]);
 	print_number("exact_share", w->exact);
 	print_number("derived", w->groups.derived);
 	if (w->times->is_throttling_known)

@@ -94,7 +94,7 @@ static void print_place(const struct waits *w, uint32_t frame, uint32_t thread)
 static const struct {
 	const char *text, *before_object;
 } meanwhile[WAIT_CAUSES] = {
-	[WAIT_CAUSE_UNKNOWN] = { "waited", " for" },
+	[WAIT_NO_CAUSE] = { "waited", " for" },
 	[WAIT_LOCK] = { "waited for a lock", "," },
 	[WAIT_CONDITION] = { "waited for a condition", "," },
 	[WAIT_SEMAPHORE] = { "waited for a semaphore", "," },

@@ -177,7 +177,7 @@ static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
 /* Look once at a thread that sleeps: it waits for the same as long as it does not run. */
 static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 {
-	if (w->wait.state != WAIT_STATE_UNKNOWN)
+	if (w->wait.state != WAIT_UNKNOWN)
 		return;
 	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
 	if (w->wait.state != WAIT_WAITING)
@@ -382,7 +382,7 @@ static void wall_store_stack(struct thread_wall *w, const struct sample *sample)
 /* The thread sleeps at the place of SAMPLE. Count the visits there that found it waiting. */
 static void wall_record_sleeper(struct thread_wall *w, const struct sample *sample)
 {
-	uint32_t samples = w->owed[WAIT_WAITING] + w->owed[WAIT_STATE_UNKNOWN];
+	uint32_t samples = w->owed[WAIT_WAITING] + w->owed[WAIT_UNKNOWN];
 
 	wall_store_stack(w, sample);
 	if (!w->known)
@@ -395,7 +395,7 @@ static void wall_record_sleeper(struct thread_wall *w, const struct sample *samp
 	}
 	if (samples)
 		wall_count(w, samples, sample->ticks);
-	w->owed[WAIT_WAITING] = w->owed[WAIT_STATE_UNKNOWN] = 0;
+	w->owed[WAIT_WAITING] = w->owed[WAIT_UNKNOWN] = 0;
 }
 
 /* Write the OWED visits as events, one for each state. The state is the look's, because it was found
@@ -418,16 +418,16 @@ static void wall_write_owed(struct jfr_writer *jfr, const struct sample *sample,
 			wait_set_cause_by_stack(waiting, wall.symbols, sample->pcs, sample->count);
 		wall_use_wait(jfr, i == WAIT_WAITING ? waiting : &other, NULL);
 		jfr_wall_sample(jfr, sample->ticks, sample->tid, stack,
-				i == WAIT_STATE_UNKNOWN ? (enum jfr_thread_state)sample->state
-				: i == WAIT_WAITING     ? JFR_STATE_SLEEPING
-							: JFR_STATE_RUNNABLE,
+				i == WAIT_UNKNOWN   ? (enum jfr_thread_state)sample->state
+				: i == WAIT_WAITING ? JFR_STATE_SLEEPING
+						    : JFR_STATE_RUNNABLE,
 				owed[i], 0);
 	}
 }
 
 void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 {
-	static const uint32_t once[WAIT_STATES] = { [WAIT_STATE_UNKNOWN] = 1 };
+	static const uint32_t once[WAIT_STATES] = { [WAIT_UNKNOWN] = 1 };
 	struct thread *t = (struct thread *)(uintptr_t)sample->args[0];
 	struct thread_wall *w = wall_state(t);
 

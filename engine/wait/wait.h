@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "engine/jfr/wait_names.h"
+#include "engine/jfr/jfr_wait_kinds.h"
 
 /* A zeroed wait is unknown. */
 struct wait {
 	uint8_t state;       /* enum wait_state */
-	uint8_t cause;       /* enum wait_cause; WAIT_CAUSE_UNKNOWN unless waiting */
+	uint8_t cause;       /* enum wait_cause; WAIT_NO_CAUSE unless waiting */
 	bool is_futex;       /* the stack may change the cause: wait_set_cause_by_stack() */
 	long number;         /* of the system call; -1: none, or not known */
 	uintptr_t lock;      /* address of the futex; 0: none */

@@ -12,13 +12,13 @@ size_t wait_lines(const struct wait *wait, char lines[WAIT_LINES_MAX])
 	const struct wait_call *call = wait->number >= 0 ? wait_call_find(wait->number) : NULL;
 	size_t length;
 
-	if (wait->state == WAIT_STATE_UNKNOWN)
+	if (wait->state == WAIT_UNKNOWN)
 		return 0;
-	length = format_text(lines, WAIT_LINES_MAX, "state=%s\n", wait_state_names[wait->state]);
+	length = format_text(lines, WAIT_LINES_MAX, "state=%s\n", jfr_wait_states[wait->state]);
 #define LINE(...) (length += format_text(lines + length, WAIT_LINES_MAX - length, __VA_ARGS__))
 	if (wait->state != WAIT_WAITING)
 		return length;
-	LINE("cause=%s\n", wait_cause_names[wait->cause]);
+	LINE("cause=%s\n", jfr_wait_causes[wait->cause]);
 	if (call)
 		LINE("call=%s\n", call->name);
 	else if (wait->number >= 0)

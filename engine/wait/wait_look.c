@@ -64,11 +64,11 @@ static void wait_set_object(struct wait *wait, const char *text)
 		text_clean_string(wait->object);
 }
 
-/* The causes of reads and writes by the kind of their descriptor; WAIT_CAUSE_UNKNOWN: the row's. */
+/* The causes of reads and writes by the kind of their descriptor; WAIT_NO_CAUSE: the row's. */
 static const struct {
 	uint8_t read, write;
 } causes_of_objects[] = {
-	[WAIT_OBJECT_NONE] = { WAIT_CAUSE_UNKNOWN, WAIT_CAUSE_UNKNOWN },
+	[WAIT_OBJECT_NONE] = { WAIT_NO_CAUSE, WAIT_NO_CAUSE },
 	[WAIT_OBJECT_FILE] = { WAIT_FILE, WAIT_FILE },
 	[WAIT_OBJECT_PIPE] = { WAIT_PIPE_READ, WAIT_PIPE_WRITE },
 	[WAIT_OBJECT_SOCKET] = { WAIT_SOCKET_READ, WAIT_SOCKET_WRITE },
@@ -84,7 +84,7 @@ static void wait_set_descriptor(struct wait *wait, pid_t tid, int fd, bool is_wr
 	enum wait_object_kind kind = wait_object_of_descriptor(tid, fd, text);
 	uint8_t cause = is_write ? causes_of_objects[kind].write : causes_of_objects[kind].read;
 
-	if (cause != WAIT_CAUSE_UNKNOWN)
+	if (cause != WAIT_NO_CAUSE)
 		wait->cause = cause;
 	wait_set_object(wait, text);
 }

@@ -135,7 +135,7 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
 		if (waits && one.key.metric == METRIC_WALL)
-			key_set_wait(&one.key, &event, w->query->waits == STORE_WAIT_OWNERS);
+			key_set_wait(&one.key, &event, w->query->waits == WAIT_PARTS_OWNER);
 		if (w->query->times)
 			ok = worker_add_event_at(w, settings, chunk, factor, one,
 						 event.slot[JFR_TIME]);

@@ -76,11 +76,11 @@ enum frames_shown {
 };
 
 /* Parts of waits that are stored in samples. More parts make more samples. */
-enum wait_storage {
-	STORE_WAIT_NONE,
-	STORE_WAIT_KINDS,   /* state and cause */
-	STORE_WAIT_OBJECTS, /* also the system call, and the file, peer or lock */
-	STORE_WAIT_OWNERS,  /* also the lock's owner and its stack */
+enum wait_parts {
+	WAIT_PARTS_NONE,
+	WAIT_PARTS_KIND,   /* state and cause */
+	WAIT_PARTS_OBJECT, /* also the system call, and the file, peer or lock */
+	WAIT_PARTS_OWNER,  /* also the lock's owner and its stack */
 };
 
 struct query {
@@ -95,8 +95,8 @@ struct query {
 	bool no_threads; /* count all samples for one thread, 0 */
 	bool contexts;   /* store contexts in samples */
 	bool times;      /* split samples by their time, in milliseconds */
-	enum wait_storage waits; /* in wall-clock samples */
-	bool newest;             /* only the last sample of each thread in each chunk */
+	enum wait_parts waits; /* in wall-clock samples */
+	bool newest;           /* only the last sample of each thread in each chunk */
 
 	/* Required labels, "KEY=VALUE", of the sample or its recording. Of several labels with the
 	 * same key, one must match. */

@@ -85,11 +85,11 @@ static void derive_wait(struct resolve *r, const struct stored_wait *stored, str
 /* Remove the parts of WAIT that the query does not store. */
 static void remove_parts(struct resolve *r, const struct stored_wait *stored, struct wait *wait)
 {
-	enum wait_storage parts = r->query->waits;
+	enum wait_parts parts = r->query->waits;
 
-	if (parts < STORE_WAIT_OBJECTS)
+	if (parts < WAIT_PARTS_OBJECT)
 		wait->call = wait->on = 0;
-	if (parts < STORE_WAIT_OWNERS)
+	if (parts < WAIT_PARTS_OWNER)
 		wait->owner = 0;
 	else if (stored->owner_stack)
 		wait->owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);

@@ -42,8 +42,8 @@ void wait_parse(struct wait *wait, const char *lines, struct intern *names)
 	const char *owner = find_value(lines, "owner", &length);
 
 	*wait = (struct wait){
-		.state = parse_name(lines, "state", wait_state_names, WAIT_STATES),
-		.cause = parse_name(lines, "cause", wait_cause_names, WAIT_CAUSES),
+		.state = parse_name(lines, "state", jfr_wait_states, WAIT_STATES),
+		.cause = parse_name(lines, "cause", jfr_wait_causes, WAIT_CAUSES),
 		.call = parse_text(lines, "call", names),
 		.on = parse_text(lines, "on", names),
 		.owner = owner ? (uint32_t)strtoul(owner, NULL, 10) : 0,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/jfr/wait_names.h"
+#include "engine/jfr/jfr_wait_kinds.h"
 #include "profile/basics/intern.h"
 
 /* Interned by its bytes, so it has no padding. */

@@ -141,10 +141,10 @@ static void otlp_append_wait(struct otlp *out, struct buf *indices, uint32_t id)
 
 	if (wait->state)
 		otlp_append_attribute_index(out, indices, "thread.state",
-					    wait_state_names[wait->state], 0);
+					    jfr_wait_states[wait->state], 0);
 	if (wait->cause)
 		otlp_append_attribute_index(out, indices, "wait.cause",
-					    wait_cause_names[wait->cause], 0);
+					    jfr_wait_causes[wait->cause], 0);
 	if (*on)
 		otlp_append_attribute_index(out, indices, "wait.on", on, 0);
 }

@@ -80,8 +80,8 @@ static void wait_labels_append(struct pprof *out, const struct sample *s, const 
 	const struct {
 		const char *key, *value;
 	} labels[] = {
-		{ "state", wait->state ? wait_state_names[wait->state] : "" },
-		{ "cause", wait->cause ? wait_cause_names[wait->cause] : "" },
+		{ "state", wait->state ? jfr_wait_states[wait->state] : "" },
+		{ "cause", wait->cause ? jfr_wait_causes[wait->cause] : "" },
 		{ "on", out->selects_labels ? "" : intern_text(&out->profile->names, wait->on) },
 	};
 

@@ -6,7 +6,7 @@
 #include "profile/aggregate/profile.h"
 
 /* Move the weight of waits without the owner's stack to those of the same thread, stack, lock and
- * owner with one, in proportion to their weights. PROFILE was read with STORE_WAIT_OWNERS. Returns 0 or
+ * owner with one, in proportion to their weights. PROFILE was read with WAIT_PARTS_OWNER. Returns 0 or
  * -ENOMEM. */
 int owner_stacks_spread(struct profile *profile);
 

@@ -17,7 +17,7 @@ struct wait_chains {
 /* Samples with the same thread, stack and wait that are required of each part of a deadlock. */
 #define WAIT_DEADLOCK_SAMPLES 3
 
-/* Follow the waits of PROFILE, which was read with STORE_WAIT_OWNERS. An owner's own wait is a sample of
+/* Follow the waits of PROFILE, which was read with WAIT_PARTS_OWNER. An owner's own wait is a sample of
  * that thread with the stack that it had when the lock's waiter was sampled. Returns 0 or -ENOMEM;
  * release with wait_chains_free() in any case. */
 int wait_chains_make(struct wait_chains *chains, const struct profile *profile);

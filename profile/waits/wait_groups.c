@@ -76,14 +76,14 @@ static void format_cause(const struct profile *p, const struct wait *wait, char 
 {
 	const char *call = intern_text(&p->names, wait->call);
 
-	if (wait->state == WAIT_STATE_UNKNOWN)
+	if (wait->state == WAIT_UNKNOWN)
 		snprintf(text, size, "unknown state");
 	else if (wait->state != WAIT_WAITING)
-		snprintf(text, size, "%s", wait_state_names[wait->state]);
+		snprintf(text, size, "%s", jfr_wait_states[wait->state]);
 	else if (wait->cause == WAIT_SYSCALL && *call)
 		snprintf(text, size, "syscall %s", call);
 	else
-		snprintf(text, size, "%s", wait_cause_names[wait->cause]);
+		snprintf(text, size, "%s", jfr_wait_causes[wait->cause]);
 }
 
 static void format_name(const struct wait_groups *g, const struct sample *s,

@@ -42,7 +42,7 @@ struct wait_groups {
 	uint32_t threads;
 };
 
-/* Group the wall-clock samples of PROFILE, which was read with STORE_WAIT_OWNERS. Only samples of STATES
+/* Group the wall-clock samples of PROFILE, which was read with WAIT_PARTS_OWNER. Only samples of STATES
  * and CAUSES are in groups (masks of wait_matches()). Returns 0 or -ENOMEM; release with
  * wait_groups_free() in any case. */
 int wait_groups_make(struct wait_groups *groups, const struct profile *profile, enum wait_by by,

@@ -18,14 +18,14 @@ void wait_append_text(struct buf *out, const struct profile *p, const struct sam
 	const struct wait *wait = profile_wait(p, s->wait);
 	const char *object = wait_lock_name(intern_text(&p->names, wait->on));
 
-	if (wait->state == WAIT_STATE_UNKNOWN)
+	if (wait->state == WAIT_UNKNOWN)
 		return;
-	buf_append_string(out, wait_state_names[wait->state]);
+	buf_append_string(out, jfr_wait_states[wait->state]);
 	if (wait->state != WAIT_WAITING || !wait->cause)
 		return;
 	if (!*object && wait->cause == WAIT_SYSCALL)
 		object = intern_text(&p->names, wait->call);
-	buf_printf(out, ": %s%s%s", wait_cause_names[wait->cause], *object ? " " : "", object);
+	buf_printf(out, ": %s%s%s", jfr_wait_causes[wait->cause], *object ? " " : "", object);
 	if (!wait->owner)
 		return;
 	buf_append_string(out, ", held by ");

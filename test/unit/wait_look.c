@@ -132,7 +132,7 @@ START_TEST(causes_of_calls)
 	wait = wait_in(calls[_i].number,
 		       calls[_i].fd < 0 ? calls[_i].arguments[0] : (uintptr_t)fds[calls[_i].fd],
 		       calls[_i].arguments);
-	ck_assert_str_eq(wait_cause_names[wait.cause], wait_cause_names[calls[_i].cause]);
+	ck_assert_str_eq(jfr_wait_causes[wait.cause], jfr_wait_causes[calls[_i].cause]);
 	ck_assert_str_eq(wait.object ? wait.object : "", calls[_i].object);
 	wait_clear(&wait);
 	wait_look_detail(WAIT_KINDS);
@@ -280,12 +280,12 @@ START_TEST(a_thread_that_runs)
 	ck_assert_int_eq(seen.fd, 0); /* there is no descriptor table for it */
 	ck_assert(!wait_is_over(&seen));
 	wait_look(&wait, spinning, 2000, &seen);
-	ck_assert_int_eq(wait.state, WAIT_STATE_UNKNOWN);
+	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
 	stops = true;
 	pthread_join(thread, NULL);
 	wait_look_detail(WAIT_ALL);
 	wait_look(&wait, 0x3fffffff, 1000, &seen); /* no such thread */
-	ck_assert_int_eq(wait.state, WAIT_STATE_UNKNOWN);
+	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
 }
 END_TEST
 

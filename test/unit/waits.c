@@ -132,8 +132,8 @@ START_TEST(guesses)
 		{ { "__libc_recv" }, "libpthread-2.17.so", false, WAIT_SOCKET_READ, NULL },
 		{ { "runtime.futex", "runtime.futexsleep" }, "server", false, WAIT_LOCK, NULL },
 		{ { "__wait4", "do_system" }, "libc.so.6", false, WAIT_CHILD, NULL },
-		{ { "select", "poll" }, "app", false, WAIT_CAUSE_UNKNOWN, NULL },
-		{ { "", "____" }, "libc.so.6", false, WAIT_CAUSE_UNKNOWN, NULL },
+		{ { "select", "poll" }, "app", false, WAIT_NO_CAUSE, NULL },
+		{ { "", "____" }, "libc.so.6", false, WAIT_NO_CAUSE, NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -143,7 +143,7 @@ START_TEST(guesses)
 			wait_guess_add(&guess, cases[i].names[k], cases[i].library,
 				       cases[i].is_kernel);
 		ck_assert_msg(guess.cause == cases[i].cause, "%s: %s", cases[i].names[0],
-			      wait_cause_names[guess.cause]);
+			      jfr_wait_causes[guess.cause]);
 		ck_assert(!guess.call == !cases[i].call);
 		if (guess.call)
 			ck_assert_str_eq(guess.call, cases[i].call);
@@ -158,7 +158,7 @@ START_TEST(reads_recorded_waits)
 	bool found = false;
 
 	record(true);
-	query.waits = STORE_WAIT_OWNERS;
+	query.waits = WAIT_PARTS_OWNER;
 	read_profile(&p, &query);
 	ck_assert(count_of(&p, 0, 0) == 500);
 	ck_assert(count_of(&p, 1u << WAIT_RUNNING, 0) == 40);
@@ -179,7 +179,7 @@ START_TEST(reads_recorded_waits)
 	ck_assert(found);
 	profile_free(&p);
 	/* Without a request there is one sample for each stack and thread. */
-	query.waits = STORE_WAIT_NONE;
+	query.waits = WAIT_PARTS_NONE;
 	read_profile(&p, &query);
 	ck_assert_uint_eq(p.waits.count, 0);
 	ck_assert_uint_eq(p.count, 8);
@@ -194,7 +194,7 @@ START_TEST(derives_waits)
 	struct profile p = PROFILE_INIT;
 
 	record(false);
-	query.waits = STORE_WAIT_OWNERS;
+	query.waits = WAIT_PARTS_OWNER;
 	read_profile(&p, &query);
 	ck_assert(count_of(&p, 1u << WAIT_RUNNING, 0) == 50);
 	ck_assert(count_of(&p, 0, 1u << WAIT_LOCK) == 300);
@@ -237,7 +237,7 @@ START_TEST(merges)
 	uint32_t count;
 
 	record(true);
-	query.waits = STORE_WAIT_OWNERS;
+	query.waits = WAIT_PARTS_OWNER;
 	intern_string(&all.names, "another name");
 	intern_string(&all.stacks, "four"); /* of one frame */
 	read_profile(&p, &query);
@@ -268,7 +268,7 @@ static double read_scaled(struct profile *p, struct query *query)
 	struct memory_feed feed;
 	double exact;
 
-	query->waits = STORE_WAIT_OWNERS;
+	query->waits = WAIT_PARTS_OWNER;
 	read_profile(p, query);
 	memory_feed_init(&feed, recording, length);
 	ck_assert_int_eq(thread_times_read(&times, p, query, &feed.feed), 0);
@@ -351,7 +351,7 @@ START_TEST(groups)
 	struct profile p = PROFILE_INIT;
 
 	record(true);
-	query.waits = STORE_WAIT_OWNERS;
+	query.waits = WAIT_PARTS_OWNER;
 	read_profile(&p, &query);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wait_groups g;
@@ -390,7 +390,7 @@ START_TEST(owners)
 	uint32_t count;
 
 	record(true);
-	query.waits = STORE_WAIT_OWNERS;
+	query.waits = WAIT_PARTS_OWNER;
 	read_profile(&p, &query);
 	ck_assert_int_eq(wait_groups_make(&g, &p, WAIT_BY_CAUSE, 0, 0), 0);
 	ck_assert_int_eq(wait_owners_list(&g, g.list[0].id, &list, &count, &unknown), 0);
@@ -433,7 +433,7 @@ START_TEST(chains)
 	unsigned followed = 0;
 
 	record(true);
-	query.waits = STORE_WAIT_OWNERS;
+	query.waits = WAIT_PARTS_OWNER;
 	read_profile(&p, &query);
 	ck_assert_int_eq(wait_chains_make(&c, &p), 0);
 	ck_assert_uint_eq(c.deadlocks, 1);
@@ -520,7 +520,7 @@ START_TEST(labels_of_pprof)
 	struct libraries libraries = { 0 };
 
 	record(true);
-	query.waits = STORE_WAIT_OBJECTS;
+	query.waits = WAIT_PARTS_OBJECT;
 	query.causes = 1u << WAIT_FILE | 1u << WAIT_SOCKET_READ;
 	query.no_threads = true;
 	read_profile(&p, &query);
@@ -560,7 +560,7 @@ START_TEST(attributes_of_otlp)
 	struct buf out = BUF_INIT(1 << 20);
 
 	record(true);
-	query.waits = STORE_WAIT_OBJECTS;
+	query.waits = WAIT_PARTS_OBJECT;
 	read_profile(&p, &query);
 	message.to = p.count;
 	ck_assert_int_eq(otlp_write(&out, &message), 0);
@@ -577,13 +577,13 @@ END_TEST
 START_TEST(stores_the_requested_parts)
 {
 	static const struct {
-		enum wait_storage parts;
+		enum wait_parts parts;
 		uint32_t count;
 	} cases[] = {
-		{ STORE_WAIT_NONE, 8 },
-		{ STORE_WAIT_KINDS, 9 },
-		{ STORE_WAIT_OBJECTS, 9 },
-		{ STORE_WAIT_OWNERS, 10 },
+		{ WAIT_PARTS_NONE, 8 },
+		{ WAIT_PARTS_KIND, 9 },
+		{ WAIT_PARTS_OBJECT, 9 },
+		{ WAIT_PARTS_OWNER, 10 },
 	};
 
 	record(true);
@@ -597,10 +597,10 @@ START_TEST(stores_the_requested_parts)
 		for (uint32_t k = 0; k < p.count; k++) {
 			const struct wait *wait = profile_wait(&p, p.samples[k].wait);
 
-			ck_assert_int_eq(!wait->state, cases[i].parts == STORE_WAIT_NONE);
-			ck_assert(!wait->on || cases[i].parts >= STORE_WAIT_OBJECTS);
-			ck_assert(!wait->owner || cases[i].parts == STORE_WAIT_OWNERS);
-			ck_assert(!wait->owner_stack || cases[i].parts == STORE_WAIT_OWNERS);
+			ck_assert_int_eq(!wait->state, cases[i].parts == WAIT_PARTS_NONE);
+			ck_assert(!wait->on || cases[i].parts >= WAIT_PARTS_OBJECT);
+			ck_assert(!wait->owner || cases[i].parts == WAIT_PARTS_OWNER);
+			ck_assert(!wait->owner_stack || cases[i].parts == WAIT_PARTS_OWNER);
 		}
 		profile_free(&p);
 	}

@@ -140,7 +140,7 @@ static unsigned looked;
 
 bool wait_look_is_on(void)
 {
-	return found.state != WAIT_STATE_UNKNOWN;
+	return found.state != WAIT_UNKNOWN;
 }
 
 void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
@@ -611,7 +611,7 @@ END_TEST
 START_TEST(a_thread_that_has_just_gone_to_sleep)
 {
 	begin(1);
-	finds(WAIT_RUNNING, WAIT_CAUSE_UNKNOWN);
+	finds(WAIT_RUNNING, WAIT_NO_CAUSE);
 	visit(0, 1);
 	sleeps(0, 0x20);
 	expect_event(0, 100, 0x20, JFR_STATE_RUNNABLE, 1);
@@ -632,7 +632,7 @@ START_TEST(each_visit_counts_in_its_state)
 	begin(1);
 	finds(WAIT_WAITING, WAIT_FILE);
 	visit(0, 2);
-	finds(WAIT_RUNNABLE, WAIT_CAUSE_UNKNOWN);
+	finds(WAIT_RUNNABLE, WAIT_NO_CAUSE);
 	visit(2, 1);
 	runs(0, 0x30);
 	ck_assert_uint_eq(event_count, 2);

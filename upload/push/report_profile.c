@@ -291,7 +291,7 @@ int report_profile_read(struct report_profile *out, const struct report *report,
 	*out = (struct report_profile){ .profile = PROFILE_INIT };
 	query.places = true;
 	query.contexts = true;
-	query.waits = threads ? STORE_WAIT_OBJECTS : STORE_WAIT_KINDS;
+	query.waits = threads ? WAIT_PARTS_OBJECT : WAIT_PARTS_KIND;
 	query.no_threads = !threads;
 	query.jobs = 1;
 	query.stack_bytes_max = REPORT_PROFILE_STACKS_MAX;

@@ -1,15 +1,15 @@
-/* Names of states and causes. */
-#include "engine/jfr/wait_names.h"
+/* States of sampled threads and causes of waits. */
+#include "engine/jfr/jfr_wait_kinds.h"
 
-const char *const wait_state_names[WAIT_STATES] = {
-	[WAIT_STATE_UNKNOWN] = "unknown",
+const char *const jfr_wait_states[WAIT_STATES] = {
+	[WAIT_UNKNOWN] = "unknown",
 	[WAIT_RUNNING] = "running",
 	[WAIT_RUNNABLE] = "runnable",
 	[WAIT_WAITING] = "waiting",
 };
 
-const char *const wait_cause_names[WAIT_CAUSES] = {
-	[WAIT_CAUSE_UNKNOWN] = "unknown",
+const char *const jfr_wait_causes[WAIT_CAUSES] = {
+	[WAIT_NO_CAUSE] = "unknown",
 	[WAIT_LOCK] = "lock",
 	[WAIT_CONDITION] = "condition",
 	[WAIT_SEMAPHORE] = "semaphore",
