@@ -443,17 +443,21 @@ static int args_set_retained(struct args *args)
 	return COMMAND_USAGE;
 }
 
-/* --state and --cause apply to wall-clock samples only. */
+/* --state, --cause and --blocked-by apply to wall-clock samples only. */
 static int args_set_waits(struct args *args)
 {
-	if (!args->query.states && !args->query.causes)
+	if (args->blocked_by)
+		args->query.waits = WAIT_PARTS_OWNER;
+	if (!args->query.states && !args->query.causes && !args->blocked_by)
 		return COMMAND_OK;
 	if (args->metric == METRIC_ANY)
 		args->metric = METRIC_WALL;
 	if (args->metric == METRIC_WALL)
 		return COMMAND_OK;
 	message_print("%s: %s requires --wall", args->command,
-		      args->query.states ? "--state" : "--cause");
+		      args->query.states   ? "--state"
+		      : args->query.causes ? "--cause"
+					   : "--blocked-by");
 	return COMMAND_USAGE;
 }
 

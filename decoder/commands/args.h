@@ -54,6 +54,7 @@ struct args {
 	bool total, by_count, full_names;
 	bool native, cumulative; /* top */
 	bool own;                /* longpolls */
+	bool blocked_by;         /* collapsed, flamegraph */
 
 	/* Debug files and their symbolizer; NULL if not requested. */
 	const char *symbols[SYMBOLS_MAX];

@@ -15,6 +15,8 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, output) },
 	{ "--scaled", NULL, "count a memory sample by its weight, not as one", ARG_FLAG,
 	  offsetof(struct args, query.weighted) },
+	{ "--blocked-by", NULL, "append the stacks of the owners of locks", ARG_FLAG,
+	  offsetof(struct args, blocked_by) },
 	{ 0 },
 };
 

@@ -19,6 +19,8 @@ static const struct command_option own_options[] = {
 	{ "--title", "TEXT", "the page's title", ARG_STRING, offsetof(struct args, title) },
 	{ "--min", "SHARE", "merge frames below this share of the whole (0)", ARG_RATIO,
 	  offsetof(struct args, min_share) },
+	{ "--blocked-by", NULL, "append the stacks of the owners of locks", ARG_FLAG,
+	  offsetof(struct args, blocked_by) },
 	{ 0 },
 };
 

@@ -5,6 +5,7 @@
 
 #include "decoder/input/file_feed.h"
 #include "decoder/output/message.h"
+#include "profile/waits/owner_stacks.h"
 
 int command_status_from_error(int err)
 {
@@ -28,7 +29,8 @@ void command_print_losses(const struct args *args, const struct losses *losses)
 }
 
 static int read_files(struct profile *profile, const struct query *query,
-		      const struct selection *selection, char **files, int count, uint32_t metrics)
+		      const struct selection *selection, char **files, int count, uint32_t metrics,
+		      bool blocked_by)
 {
 	struct feed *feed = NULL;
 	int err = file_feed_open(&feed, selection, files, count);
@@ -36,13 +38,15 @@ static int read_files(struct profile *profile, const struct query *query,
 	if (!err)
 		err = profile_read(profile, query, feed, metrics);
 	file_feed_close(feed);
+	if (err != -ENOMEM && blocked_by && owner_stacks_append(profile))
+		err = -ENOMEM;
 	return command_status_from_error(err);
 }
 
 int command_read_profile(struct profile *profile, const struct args *args, uint32_t metrics)
 {
 	int status = read_files(profile, &args->query, &args->selection, args->files,
-				args->file_count, metrics);
+				args->file_count, metrics, args->blocked_by);
 
 	print_losses(args, "", &profile->losses, args->metric == METRIC_LIVE);
 	return status;
@@ -58,7 +62,7 @@ int command_read_base(struct profile *profile, const struct args *args, uint32_t
 		query.to = args->base_to;
 	}
 	status = read_files(profile, &query, &args->base_selection, args->base, args->base_count,
-			    metrics);
+			    metrics, args->blocked_by);
 	print_losses(args, "of the base, ", &profile->losses, args->metric == METRIC_LIVE);
 	if (status == COMMAND_OK && !profile->count)
 		message_print("%s: nothing to compare with: the base has no samples of this kind",

@@ -457,6 +457,19 @@ START_TEST(waits_by_others)
 }
 END_TEST
 
+START_TEST(stacks_of_owners)
+{
+	write_waits(true);
+	expect(cmd_collapsed, "collapsed --blocked-by --thread worker-2 --cause lock",
+	       "main;append_log;___pthread_mutex_lock;[lock log_mutex held by [flusher "
+	       "tid=1003]];main;flush_log;fsync 60\n"
+	       "main;append_log;___pthread_mutex_lock;[lock log_mutex held by [worker-1 "
+	       "tid=1001]];main;append_log 10\n");
+	run_for_errors(cmd_collapsed, "collapsed --blocked-by --cpu", 2);
+	ck_assert_ptr_nonnull(strstr(printed, "--blocked-by requires --wall"));
+}
+END_TEST
+
 START_TEST(waits_are_derived_from_stacks)
 {
 	write_waits(false);
@@ -488,6 +501,7 @@ int main(void)
 	tcase_add_test(tcase, latest_settings);
 	tcase_add_test(tcase, waits_by_cause);
 	tcase_add_test(tcase, waits_by_others);
+	tcase_add_test(tcase, stacks_of_owners);
 	tcase_add_test(tcase, waits_are_derived_from_stacks);
 	return suite_run(tcase);
 }

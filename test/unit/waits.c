@@ -608,6 +608,52 @@ START_TEST(stores_the_requested_parts)
 }
 END_TEST
 
+/* Stacks of the samples that wait for OWNER, outermost frame first. */
+static void expect_stack(const struct profile *p, uint32_t owner, const char *expected)
+{
+	struct buf text = BUF_INIT(4096);
+	bool found = false;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		const uint32_t *frames = intern_key(&p->stacks, p->samples[i].stack);
+		uint32_t depth = intern_length(&p->stacks, p->samples[i].stack) / sizeof(*frames);
+
+		if (profile_wait(p, p->samples[i].wait)->owner != owner)
+			continue;
+		buf_reset(&text);
+		for (uint32_t k = depth; k-- > 0;)
+			buf_printf(&text, "%s%s", profile_frame_name(p, frames[k]), k ? ";" : "");
+		ck_assert_str_eq(buf_string(&text), expected);
+		found = true;
+	}
+	ck_assert(found);
+	buf_free(&text);
+}
+
+START_TEST(appends_owner_stacks)
+{
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+
+	record(true);
+	query.waits = WAIT_PARTS_OWNER;
+	read_profile(&p, &query);
+	ck_assert_int_eq(owner_stacks_append(&p), 0);
+	expect_stack(&p, 1003,
+		     "main;append_log;___pthread_mutex_lock;[lock log_mutex held by [flusher "
+		     "tid=1003]];main;flush_log;fsync");
+	expect_stack(&p, 1001,
+		     "main;append_log;___pthread_mutex_lock;[lock log_mutex held by [worker-1 "
+		     "tid=1001]];main;append_log");
+	expect_stack(&p, 1005,
+		     "main;pay;___pthread_mutex_lock;[lock account_a held by [refunder tid=1005]];"
+		     "main;refund;___pthread_mutex_lock;[lock account_b held by [payer tid=1004]];"
+		     "main;pay;___pthread_mutex_lock;[deadlock]");
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("waits");
@@ -628,5 +674,6 @@ int main(void)
 	tcase_add_test(tcase, owners);
 	tcase_add_test(tcase, lock_names);
 	tcase_add_test(tcase, chains);
+	tcase_add_test(tcase, appends_owner_stacks);
 	return suite_run(tcase);
 }
