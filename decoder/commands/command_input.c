@@ -38,7 +38,8 @@ static int read_files(struct profile *profile, const struct query *query,
 	if (!err)
 		err = profile_read(profile, query, feed, metrics);
 	file_feed_close(feed);
-	if (err != -ENOMEM && blocked_by && owner_stacks_append(profile))
+	if (err != -ENOMEM && blocked_by &&
+	    (owner_stacks_spread(profile) || owner_stacks_append(profile)))
 		err = -ENOMEM;
 	return command_status_from_error(err);
 }

@@ -33,6 +33,7 @@ int owner_stacks_spread(struct profile *p)
 {
 	struct weights *weights = calloc((size_t)p->count + 1, sizeof(*weights));
 	struct intern places = INTERN_INIT;
+	uint32_t kept = 0;
 
 	for (uint32_t i = 0; weights && i < p->count; i++) {
 		struct weights *w = &weights[place_of(&places, p, &p->samples[i])];
@@ -43,15 +44,18 @@ int owner_stacks_spread(struct profile *p)
 			w->without += p->samples[i].count;
 	}
 	for (uint32_t i = 0; weights && i < p->count; i++) {
-		uint32_t place = place_of(&places, p, &p->samples[i]);
+		struct sample s = p->samples[i];
+		uint32_t place = place_of(&places, p, &s);
 		const struct weights *w = &weights[place];
 
-		if (!place || w->with <= 0 || w->without <= 0)
-			continue;
-		sample_scale(&p->samples[i], profile_wait(p, p->samples[i].wait)->owner_stack
-						     ? 1 + w->without / w->with
-						     : 0);
+		if (place && w->with > 0) {
+			if (!profile_wait(p, s.wait)->owner_stack)
+				continue; /* moved to the others */
+			sample_scale(&s, 1 + w->without / w->with);
+		}
+		p->samples[kept++] = s;
 	}
+	p->count = weights ? kept : p->count;
 	intern_free(&places);
 	free(weights);
 	return weights ? 0 : -ENOMEM;

@@ -14,8 +14,8 @@
 int owner_stacks_append(struct profile *profile);
 
 /* The agent takes a bounded number of owners' stacks per second. Move the weight of waits without the owner's stack to those of the same thread, stack, lock and
- * owner with one, in proportion to their weights. PROFILE was read with WAIT_PARTS_OWNER. Returns 0
- * or -ENOMEM. */
+ * owner with one, in proportion to their weights, and remove the former. PROFILE was read with
+ * WAIT_PARTS_OWNER; no sample can be added afterwards. Returns 0 or -ENOMEM. */
 int owner_stacks_spread(struct profile *profile);
 
 #endif

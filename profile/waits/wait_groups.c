@@ -159,8 +159,6 @@ static bool add_sample(struct wait_groups *g, uint32_t i, uint32_t states, uint3
 	bool failed = false;
 	char name[512];
 
-	if (weight <= 0) /* moved to other samples */
-		return true;
 	g->weight += weight;
 	g->states[wait->state] += weight;
 	g->derived += wait->is_derived ? weight : 0;
