@@ -17,6 +17,7 @@
 #include "engine/collect/tick_rate.h"
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
+#include "engine/runtime/runtimes.h"
 #include "engine/wait/wait_lines.h"
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
@@ -174,6 +175,19 @@ static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
 	w->samples = 0;
 }
 
+/* Set the owner of the lock in WAIT, of thread T, as it is now. */
+static void wall_find_owner(struct wait *wait, const struct thread *t)
+{
+	if (!wait->is_futex)
+		return;
+	if (runtimes_lock_at(wait->lock, &wait->owner))
+		wait->cause = WAIT_GIL;
+	else
+		wait_find_owner(wait, atomic_load(&t->tid));
+	if (wait->owner == atomic_load(&t->tid)) /* it has the lock now */
+		wait->owner = 0;
+}
+
 /* Look once at a thread that sleeps: it waits for the same as long as it does not run. */
 static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 {
@@ -182,6 +196,7 @@ static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
 	if (w->wait.state != WAIT_WAITING)
 		wait_clear(&w->wait);
+	wall_find_owner(&w->wait, t);
 	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
 }
 
@@ -193,9 +208,9 @@ static void wall_follow_owner(struct thread *t, struct thread_wall *w)
 	struct wall_owner *next;
 	bool is_same;
 
-	if (!now.is_futex || !now.owner_kinds)
+	if (!now.is_futex || !(now.owner_kinds || now.cause == WAIT_GIL))
 		return;
-	wait_find_owner(&now, atomic_load(&t->tid));
+	wall_find_owner(&now, t);
 	is_same = now.owner == w->wait.owner;
 	if (is_same && (!now.owner || (w->owner && wall_owner_is_current(w->owner))))
 		return;
@@ -213,6 +228,7 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 	struct wait wait = { 0 };
 
 	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wall_find_owner(&wait, t);
 	w->owed[wait.state] += visits;
 	if (wait.state == WAIT_WAITING) {
 		wait_move(&w->asked_wait, &wait);

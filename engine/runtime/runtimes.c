@@ -13,6 +13,7 @@
 #include "engine/runtime/perl/perl_find.h"
 #include "engine/runtime/php/php_find.h"
 #include "engine/runtime/python/python_find.h"
+#include "engine/runtime/python/python_gil.h"
 #include "engine/runtime/ruby/ruby_find.h"
 #include "engine/runtime/runtime_image.h"
 #include "engine/runtime/v8/v8_find.h"
@@ -169,6 +170,13 @@ void runtimes_visit(void)
 		    kinds[kind].visit(&runtimes.kinds[kind].found))
 			mixed_stack_look_for((enum runtime_kind)kind,
 					     &runtimes.kinds[kind].found.base, kinds[kind].bytes);
+}
+
+bool runtimes_lock_at(uintptr_t futex, pid_t *holder)
+{
+	*holder = 0;
+	return runtimes.kinds[RUNTIME_PYTHON].is_found &&
+	       python_gil_at(&runtimes.kinds[RUNTIME_PYTHON].found.python, futex, holder);
 }
 
 bool runtimes_one_begins(void)

@@ -3,6 +3,8 @@
 #define ENGINE_RUNTIME_RUNTIMES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 /* Set whether to search for interpreters; the default is true. */
 void runtimes_wanted(bool wanted);
@@ -13,6 +15,10 @@ void runtimes_scan(void);
 /* Update the found interpreters. Call it from time to time, and soon while runtimes_one_begins() is
  * true: an interpreter is then still starting. */
 void runtimes_visit(void);
+
+/* Whether threads that wait on FUTEX wait for an interpreter's global lock. Then *HOLDER is the
+ * thread that holds it; 0: none, or not known. */
+bool runtimes_lock_at(uintptr_t futex, pid_t *holder);
 bool runtimes_one_begins(void);
 
 #endif

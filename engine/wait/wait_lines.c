@@ -29,7 +29,7 @@ size_t wait_lines(const struct wait *wait, char lines[WAIT_LINES_MAX])
 		LINE("on=thread %d\n", wait->owner);
 	else if (wait->cause == WAIT_LOCK && wait->lock)
 		LINE("on=lock 0x%lx\n", (unsigned long)wait->lock);
-	if (wait->cause == WAIT_LOCK && wait->owner)
+	if ((wait->cause == WAIT_LOCK || wait->cause == WAIT_GIL) && wait->owner)
 		LINE("owner=%d\n", wait->owner);
 #undef LINE
 	return length;

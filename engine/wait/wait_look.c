@@ -154,13 +154,12 @@ static void wait_set_fcntl(struct wait *wait, pid_t tid, const uintptr_t *argume
 #define ON_STACK 4096
 
 /* musl waits for a condition by a futex on the waiting thread's stack. */
-static void wait_set_futex(struct wait *wait, pid_t tid, uintptr_t address, uintptr_t sp)
+static void wait_set_futex(struct wait *wait, uintptr_t address, uintptr_t sp)
 {
 	wait->is_futex = true;
 	wait->cause = address - sp < ON_STACK ? WAIT_CONDITION : WAIT_LOCK;
 	wait->lock = address;
 	wait->owner_kinds = WAIT_OWNER_ANY;
-	wait_find_owner(wait, tid);
 }
 
 void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *call)
@@ -195,7 +194,7 @@ void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *ca
 		wait->cause = first ? WAIT_IDLE : WAIT_SLEEP;
 		break;
 	case WAIT_CALL_FUTEX:
-		wait_set_futex(wait, tid, first, call->sp);
+		wait_set_futex(wait, first, call->sp);
 		break;
 	case WAIT_CALL_FCNTL:
 		wait_set_fcntl(wait, tid, arguments);

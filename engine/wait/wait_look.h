@@ -46,7 +46,7 @@ struct wait_arguments {
  * invalid. */
 bool wait_arguments_parse(struct wait_arguments *out, const char *text);
 
-/* Set the cause, the object and the lock of *WAIT from CALL of thread TID. */
+/* Set the cause, the object and the lock (without its owner) of *WAIT from CALL of thread TID. */
 void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *call);
 
 #endif

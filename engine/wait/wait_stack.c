@@ -95,7 +95,7 @@ void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const u
 	struct memory *memory = memory_of(of_futexes, wait->lock);
 	const struct use *use = NULL;
 
-	if (!wait->is_futex || !symbols)
+	if (!wait->is_futex || wait->cause == WAIT_GIL || !symbols)
 		return;
 	for (size_t i = 0; i < count && i < FRAMES_MAX && !use; i++)
 		use = use_of(symbols, i ? symbols_call_site(pcs[i]) : pcs[i]);

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/random.h"
 #include "engine/collect/tick_rate.h"
+#include "engine/runtime/runtimes.h"
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
 #include "test/fixtures/suite.h"
@@ -179,6 +180,13 @@ void wait_find_owner(struct wait *wait, pid_t tid)
 {
 	(void)tid;
 	wait->owner = found.owner;
+}
+
+bool runtimes_lock_at(uintptr_t futex, pid_t *holder)
+{
+	(void)futex;
+	*holder = 0;
+	return false;
 }
 
 uint64_t tick_rate_ns(uint64_t ticks)

@@ -15,7 +15,8 @@
 struct python {
 	struct runtime base; /* its evaluator is _PyEval_EvalFrameDefault */
 	struct python_layout layout;
-	uintptr_t runtime;   /* _PyRuntime */
+	uintptr_t runtime; /* _PyRuntime */
+	uintptr_t runtime_bytes;
 	uintptr_t code_type; /* PyCode_Type */
 };
 

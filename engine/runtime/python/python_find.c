@@ -63,6 +63,7 @@ int python_find(struct python *python, struct elf *image, const struct module *m
 	if (err)
 		return err;
 	python->runtime = module->bias + runtime.st_value;
+	python->runtime_bytes = runtime.st_size;
 	python->code_type = module->bias + code_type.st_value;
 	python->base = (struct runtime){
 		.kind = RUNTIME_PYTHON,
