@@ -10,16 +10,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/own_fds.h"
 #include "engine/process/proc_file.h"
+#include "engine/wait/socket_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* Sockets whose peers are remembered, by inode. */
 #define PEERS 256
 
+#define TABLE_INTERVAL_NS 1000000000u
+
 static struct peer {
 	uint64_t inode; /* 0: free */
+	bool is_listener;
 	char text[128];
 } peers[PEERS];
 
@@ -109,29 +114,66 @@ static bool describe_socket(int copy, char text[WAIT_OBJECT_MAX])
 	return has_peer;
 }
 
+static void peer_set(uint64_t inode, bool has_peer, const char *text)
+{
+	struct peer *peer = &peers[inode % PEERS];
+
+	peer->inode = inode;
+	peer->is_listener = !has_peer;
+	snprintf(peer->text, sizeof(peer->text), "%.*s", (int)sizeof(peer->text) - 1, text);
+}
+
+static void peer_add_row(const struct socket_row *row)
+{
+	char text[WAIT_OBJECT_MAX];
+
+	wait_object_of_address(&row->address.any, sizeof(row->address), row->protocol, text);
+	peer_set(row->inode, row->has_peer, text);
+}
+
+/* For a process whose sandbox may forbid the copy of a descriptor. Reading all sockets may take
+ * milliseconds. */
+static void peers_read_table(void)
+{
+	static uint64_t due_ns;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < due_ns)
+		return;
+	socket_table_read(peer_add_row);
+	due_ns = now_ns + TABLE_INTERVAL_NS;
+}
+
+static void peer_find(int fd, uint64_t inode)
+{
+	char text[WAIT_OBJECT_MAX] = "";
+	bool has_peer;
+	int copy;
+
+	/* A copy in the program's own table could be seen, and could be closed. */
+	copy = own_fds_apart() ? own_fds_of_program(fd) : -1;
+	if (copy < 0) {
+		peers_read_table();
+		return;
+	}
+	has_peer = describe_socket(copy, text);
+	close(copy);
+	peer_set(inode, has_peer, text);
+}
+
 static enum wait_object_kind describe_socket_of_program(int fd, uint64_t inode,
 							char text[WAIT_OBJECT_MAX])
 {
 	struct peer *peer = &peers[inode % PEERS];
-	bool has_peer;
-	int copy;
 
-	if (inode && peer->inode == inode) {
-		snprintf(text, WAIT_OBJECT_MAX, "%s", peer->text);
-		return WAIT_OBJECT_SOCKET;
-	}
+	/* A socket without a peer may have been connected since. */
+	if (peer->inode != inode || peer->is_listener)
+		peer_find(fd, inode);
 	text[0] = '\0';
-	/* A copy in the program's own table could be seen, and could be closed. */
-	copy = own_fds_apart() ? own_fds_of_program(fd) : -1;
-	if (copy < 0)
+	if (!inode || peer->inode != inode)
 		return WAIT_OBJECT_SOCKET;
-	has_peer = describe_socket(copy, text);
-	close(copy);
-	if (!has_peer)
-		return WAIT_OBJECT_LISTENER;
-	peer->inode = inode;
-	snprintf(peer->text, sizeof(peer->text), "%.*s", (int)sizeof(peer->text) - 1, text);
-	return WAIT_OBJECT_SOCKET;
+	snprintf(text, WAIT_OBJECT_MAX, "%s", peer->text);
+	return peer->is_listener ? WAIT_OBJECT_LISTENER : WAIT_OBJECT_SOCKET;
 }
 
 /* Targets of the links in /proc/PID/fd. */

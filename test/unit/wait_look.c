@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "engine/wait/socket_table.h"
 #include "engine/wait/wait_calls.h"
 #include "engine/wait/wait_lines.h"
 #include "engine/wait/wait_object.h"
@@ -144,7 +145,7 @@ START_TEST(causes_of_calls)
 }
 END_TEST
 
-/* Without a descriptor table of its own, the agent does not ask sockets. */
+/* Without a descriptor table of its own, the agent reads the list of all sockets. */
 START_TEST(pipes_and_sockets)
 {
 	static const uintptr_t none[3];
@@ -159,11 +160,53 @@ START_TEST(pipes_and_sockets)
 	for (int i = SOCKET_FD; i <= LISTENER_FD; i++) {
 		wait = wait_in(SYS_read, (uintptr_t)fds[i], none);
 		ck_assert_int_eq(wait.cause, WAIT_SOCKET_READ);
-		ck_assert_ptr_null(wait.object);
+		ck_assert_str_eq(wait.object, port);
+		wait_clear(&wait);
 	}
 	polled[0] = (struct pollfd){ fds[SOCKET_FD], POLLOUT, 0 };
 	wait = wait_in(SYS_ppoll, (uintptr_t)polled, (const uintptr_t[]){ 0, 1, 0 });
 	ck_assert_int_eq(wait.cause, WAIT_SOCKET_WRITE);
+	wait_clear(&wait);
+	polled[0] = (struct pollfd){ fds[LISTENER_FD], POLLIN, 0 };
+	wait = wait_in(SYS_ppoll, (uintptr_t)polled, (const uintptr_t[]){ 0, 1, 0 });
+	ck_assert_int_eq(wait.cause, WAIT_IDLE);
+	wait_clear(&wait);
+}
+END_TEST
+
+static const struct {
+	const char *line;
+	bool is_socket, has_peer;
+	uint64_t inode;
+	const char *text;
+} socket_rows[] = {
+	{ "   0: 0100007F:1F90 0200007F:C0A8 01 00000000:00000000 00:00000000 00000000  1000"
+	  "        0 12345 1 0000000000000000 20 4 30 10 -1\n",
+	  true, true, 12345, "tcp 127.0.0.2:49320" },
+	{ "  10: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0"
+	  "        0 77 1 0000000000000000 100 0 0 10 0\n",
+	  true, false, 77, "tcp 0.0.0.0:8080" },
+	{ "   1: 00000000000000000000000001000000:0016 00000000000000000000000001000000:0017 01"
+	  " 00000000:00000000 00:00000000 00000000     0        0 78 1\n",
+	  true, true, 78, "tcp [::1]:23" },
+	{ "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n", false,
+	  false, 0, "" },
+	{ "   0: 01:1F90 02:C0A8 01 0:0 0:0 0 1000 0 12345 1\n", false, false, 0, "" },
+	{ "", false, false, 0, "" },
+};
+
+START_TEST(lines_of_sockets)
+{
+	struct socket_row row = { .protocol = IPPROTO_TCP };
+	char text[WAIT_OBJECT_MAX];
+
+	ck_assert_int_eq(socket_row_parse(&row, socket_rows[_i].line), socket_rows[_i].is_socket);
+	if (!socket_rows[_i].is_socket)
+		return;
+	ck_assert_uint_eq(row.inode, socket_rows[_i].inode);
+	ck_assert_int_eq(row.has_peer, socket_rows[_i].has_peer);
+	wait_object_of_address(&row.address.any, sizeof(row.address), row.protocol, text);
+	ck_assert_str_eq(text, socket_rows[_i].text);
 }
 END_TEST
 
@@ -298,6 +341,7 @@ int main(void)
 	tcase_add_loop_test(tests, contents_of_the_file, 0, COUNT(texts));
 	tcase_add_loop_test(tests, causes_of_calls, 0, COUNT(calls));
 	tcase_add_test(tests, pipes_and_sockets);
+	tcase_add_loop_test(tests, lines_of_sockets, 0, COUNT(socket_rows));
 	tcase_add_loop_test(tests, texts_of_addresses, 0, COUNT(addresses));
 	tcase_add_loop_test(tests, lines_of_waits, 0, COUNT(waits));
 	tcase_add_test(tests, functions_of_the_kernel);
