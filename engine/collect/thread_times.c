@@ -11,6 +11,10 @@
 
 #define SLOTS_MIN 64
 
+/* Threads of one report whose other counts are read too; the others keep theirs for a later report.
+ * One thread takes up to 100 us. */
+#define FULL_READS_MAX 256
+
 /* State of the thread in a slot, at the last event. */
 struct thread_time {
 	pid_t tid; /* 0: none */
@@ -22,6 +26,7 @@ static struct {
 	bool is_on;
 	struct thread_time *threads; /* by the index of their slots */
 	size_t room;
+	unsigned reads;                         /* full reads of this report */
 	uint64_t throttled_ns, throttled_ticks; /* at the last event */
 } times;
 
@@ -93,8 +98,9 @@ static bool counts_now(const struct thread *t, const struct thread_time *state,
 	*now = state->counts;
 	if (cpu_ns == state->counts.cpu_ns)
 		return true;
-	if (!cpu_ns || thread_counts_read(state->tid, now))
+	if (!cpu_ns || thread_counts_read(state->tid, now, times.reads >= FULL_READS_MAX))
 		return false;
+	times.reads++;
 	now->cpu_ns = cpu_ns; /* schedstat is older, while the thread runs */
 	return true;
 }
@@ -106,7 +112,11 @@ static void times_begin_one(void *unused, struct thread *t)
 	(void)unused;
 	if (!state || atomic_load(&t->ended))
 		return;
-	counts_now(t, state, &state->counts);
+	/* (The other counts of further threads begin with those before the start.) */
+	if (times.reads < FULL_READS_MAX)
+		counts_now(t, state, &state->counts);
+	else
+		state->counts.cpu_ns = thread_clock_cpu(&t->clock);
 	state->ticks = clock_ticks();
 }
 
@@ -151,6 +161,7 @@ void thread_times_write(struct jfr_writer *jfr)
 {
 	if (!times.is_on)
 		return;
+	times.reads = 0;
 	threads_each(times_write_one, jfr);
 	times_write_throttling(jfr, clock_ticks());
 }

@@ -55,14 +55,13 @@ void thread_counts_parse(struct thread_counts *counts, const char *name, const c
 	}
 }
 
-int thread_counts_read(pid_t tid, struct thread_counts *counts)
+int thread_counts_read(pid_t tid, struct thread_counts *counts, bool times_only)
 {
 	static const char *const files[] = { "schedstat", "stat", "status", "io" };
 	char text[4096];
 	ssize_t length;
 
-	*counts = (struct thread_counts){ 0 };
-	for (size_t i = 0; i < COUNT(files); i++) {
+	for (size_t i = 0; i < (times_only ? 1 : COUNT(files)); i++) {
 		length = proc_file_read_of(tid, files[i], text, sizeof(text));
 		if (length < 0 && !i)
 			return (int)length;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "core/own_fds.h"
 #include "core/random.h"
@@ -222,31 +223,7 @@ static bool wait_look_by_function(struct wait *wait, pid_t tid)
 	return true;
 }
 
-/* The second number of that file; 0 if it cannot be read. */
-static uint64_t read_queue_ns(pid_t tid)
-{
-	char text[80], *end;
-
-	if (proc_file_read_of(tid, "schedstat", text, sizeof(text)) <= 0)
-		return 0;
-	strtoull(text, &end, 10);
-	return strtoull(end, NULL, 10);
-}
-
-static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
-{
-	uint64_t ran_ns = cpu_ns - seen->cpu_ns, queue_ns = read_queue_ns(tid),
-		 queued_ns = queue_ns - seen->queue_ns;
-
-	seen->cpu_ns = cpu_ns;
-	seen->queue_ns = queue_ns;
-	/* The kernel adds a time in the queue when that time ends. */
-	if (!ran_ns)
-		return WAIT_RUNNABLE;
-	return random_below(ran_ns + queued_ns) < ran_ns ? WAIT_RUNNING : WAIT_RUNNABLE;
-}
-
-static bool may_open_file(void)
+static bool may_keep_file(void)
 {
 	struct rlimit limit;
 
@@ -254,28 +231,72 @@ static bool may_open_file(void)
 	       !system_limit(RLIMIT_NOFILE, &limit) && open_files < limit.rlim_cur / 8;
 }
 
-static ssize_t file_read(const struct wait_seen *seen, char *text, size_t size)
+/* Count an open file. Returns false if there were too many in this second. */
+static bool may_open_file(void)
 {
-	ssize_t length = pread(seen->fd, text, size - 1, 0);
+	static uint64_t second_ns;
+	static unsigned opens;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns - second_ns >= 1000000000u) {
+		second_ns = now_ns;
+		opens = 0;
+	}
+	return opens++ < WAIT_OPENS_PER_SECOND;
+}
+
+static ssize_t file_read(int fd, char *text, size_t size)
+{
+	ssize_t length = pread(fd, text, size - 1, 0);
 
 	text[length > 0 ? length : 0] = '\0';
 	return length < 0 ? -errno : length;
 }
 
-/* Read the file that shows the system call of TID. */
-static ssize_t call_read(pid_t tid, struct wait_seen *seen, char *text, size_t size)
+/* Read the file NAME of TID, which stays open as *KEPT if possible. Returns the length or -errno;
+ * -EAGAIN after too many. */
+static ssize_t thread_file_read(pid_t tid, const char *name, int *kept, char *text, size_t size)
 {
 	int fd;
 
-	if (!seen->fd && may_open_file()) {
-		fd = fd_of_thread(tid, "syscall", 0);
+	text[0] = '\0';
+	if (!*kept && !may_open_file())
+		return -EAGAIN;
+	if (!*kept && !may_keep_file())
+		return proc_file_read_of(tid, name, text, size);
+	if (!*kept) {
+		fd = fd_of_thread(tid, name, 0);
 		if (fd < 0)
 			return fd;
-		seen->fd = fd;
+		*kept = fd;
 		open_files++;
 	}
-	return seen->fd ? file_read(seen, text, size)
-			: proc_file_read_of(tid, "syscall", text, size);
+	return file_read(*kept, text, size);
+}
+
+/* The second number of the file; 0 if it cannot be read. */
+static uint64_t read_queue_ns(pid_t tid, struct wait_seen *seen)
+{
+	char text[80], *end;
+
+	if (thread_file_read(tid, "schedstat", &seen->times_fd, text, sizeof(text)) <= 0)
+		return 0;
+	strtoull(text, &end, 10);
+	return strtoull(end, NULL, 10);
+}
+
+static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
+{
+	uint64_t ran_ns = cpu_ns - seen->cpu_ns, queue_ns = read_queue_ns(tid, seen),
+		 queued_ns = queue_ns ? queue_ns - seen->queue_ns : 0;
+
+	seen->cpu_ns = cpu_ns;
+	if (queue_ns)
+		seen->queue_ns = queue_ns;
+	/* The kernel adds a time in the queue when that time ends. */
+	if (!ran_ns)
+		return WAIT_RUNNABLE;
+	return random_below(ran_ns + queued_ns) < ran_ns ? WAIT_RUNNING : WAIT_RUNNABLE;
 }
 
 bool wait_is_over(const struct wait_seen *seen)
@@ -283,16 +304,22 @@ bool wait_is_over(const struct wait_seen *seen)
 	struct wait_arguments call;
 	char text[256];
 
-	return seen->fd && file_read(seen, text, sizeof(text)) > 0 &&
+	return seen->call_fd && file_read(seen->call_fd, text, sizeof(text)) > 0 &&
 	       !wait_arguments_parse(&call, text);
+}
+
+static void file_close(int fd)
+{
+	if (!fd)
+		return;
+	close(fd);
+	open_files--;
 }
 
 void wait_seen_clear(struct wait_seen *seen)
 {
-	if (seen->fd) {
-		close(seen->fd);
-		open_files--;
-	}
+	file_close(seen->call_fd);
+	file_close(seen->times_fd);
 	*seen = (struct wait_seen){ 0 };
 }
 
@@ -306,8 +333,8 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *
 	wait_clear(wait);
 	if (detail == WAIT_OFF)
 		return;
-	length = call_read(tid, seen, text, sizeof(text));
-	if (length == -ENOENT || length == -ESRCH)
+	length = thread_file_read(tid, "syscall", &seen->call_fd, text, sizeof(text));
+	if (length == -ENOENT || length == -ESRCH || length == -EAGAIN)
 		return;
 	is_waiting =
 		length > 0 ? wait_arguments_parse(&call, text) : wait_look_by_function(wait, tid);

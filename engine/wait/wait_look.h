@@ -15,12 +15,16 @@ struct wait_seen {
 	uint64_t cpu_ns,
 		queue_ns; /* on processors and in the run queue, at the last look that found
 				    * the thread not waiting */
-	int fd; /* the thread's open /proc file, in the agent's own descriptor table; 0: none */
+	/* The thread's open files "syscall" and "schedstat", in the agent's own descriptor table;
+	 * 0: none. */
+	int call_fd, times_fd;
 };
 
 /* At most so many of these files are open, and at most an eighth of RLIMIT_NOFILE: the kernel keeps a
- * buffer of a page for each. */
-#define WAIT_FILES_MAX 256
+ * buffer of a page for each. Other threads' files are opened for each look, for at most
+ * WAIT_OPENS_PER_SECOND looks; further ones find an unknown state. */
+#define WAIT_FILES_MAX        256
+#define WAIT_OPENS_PER_SECOND 2000
 
 /* Set *WAIT to what thread TID does now; CPU_NS is its CPU time. A thread that does not wait is
  * running or runnable at random, in proportion to both times since the last such look. The moment

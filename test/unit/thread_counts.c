@@ -42,10 +42,13 @@ END_TEST
 
 START_TEST(this_thread)
 {
-	struct thread_counts counts;
+	struct thread_counts counts = { .bytes_read = UINT64_MAX };
 
-	ck_assert_int_eq(thread_counts_read((pid_t)syscall(SYS_gettid), &counts), 0);
-	ck_assert_int_lt(thread_counts_read(0x3fffffff, &counts), 0);
+	ck_assert_int_eq(thread_counts_read((pid_t)syscall(SYS_gettid), &counts, true), 0);
+	ck_assert_uint_eq(counts.bytes_read, UINT64_MAX);
+	ck_assert_int_eq(thread_counts_read((pid_t)syscall(SYS_gettid), &counts, false), 0);
+	ck_assert_uint_ne(counts.bytes_read, UINT64_MAX);
+	ck_assert_int_lt(thread_counts_read(0x3fffffff, &counts, false), 0);
 }
 END_TEST
 
