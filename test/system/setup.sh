@@ -1,6 +1,6 @@
 #!/bin/bash
-# scripts/setup without apt prints the packages of Fedora, Alpine or Arch, by the installed package manager, and how
-# to build from upstream tarballs.
+# scripts/setup without apt prints the packages of Fedora or Arch, by the installed package manager, and how to build
+# from upstream tarballs. On Alpine it prints that this does not build there.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -9,11 +9,11 @@ fail() {
 	exit 1
 }
 
-# says MANAGER PATTERN...: with only that package manager, if any.
-says() {
+# prints MANAGER PATTERN...: with only that package manager, if any.
+prints() {
 	local manager=$1
 
-	rm -rf "$work/bin" && mkdir "$work/bin"
+	rm -rf "${work:?}/bin" && mkdir "$work/bin"
 	for command in sh dirname; do
 		ln -s "$(command -v "$command")" "$work/bin/"
 	done
@@ -21,12 +21,13 @@ says() {
 	PATH=$work/bin sh scripts/setup build >"$work/out" 2>"$work/err" && fail "$manager: status 0"
 	[ ! -s "$work/out" ] || fail "$manager: $(cat "$work/out")"
 	shift
-	for pattern in "$@" 'scripts/build-deps --tarballs tarballs' 'make DEPS_DIR=tarballs'; do
+	for pattern in "$@"; do
 		grep -q -- "$pattern" "$work/err" || fail "$manager: no $pattern in: $(cat "$work/err")"
 	done
 }
-says dnf '^  dnf install gcc make .*binutils-devel' 'xz-static'
-says apk '^  apk add bash build-base .*binutils-dev' 'xz-static'
-says pacman '^  pacman -S --needed base-devel'
-says none 'Debian.s names of the packages: gcc libc6-dev'
+tarballs=('scripts/build-deps --tarballs tarballs' 'make DEPS_DIR=tarballs')
+prints dnf '^  dnf install gcc make .*binutils-devel' 'xz-static' "${tarballs[@]}"
+prints apk 'builds only with glibc' 'libasprof_preload.so also profiles' 'docs/install/packages.md'
+prints pacman '^  pacman -S --needed base-devel' "${tarballs[@]}"
+prints none 'Debian.s names of the packages: gcc libc6-dev' "${tarballs[@]}"
 echo ok
