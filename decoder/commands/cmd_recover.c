@@ -90,8 +90,9 @@ static void recovery_print_result(void *context, const struct recover_result *re
 			    r->args->dry ? "" : "; removed");
 		break;
 	case RECOVER_FOREIGN:
-		message_print("%s/%s: only its owner, another user, can recover it", r->dir,
-			      result->name);
+		message_print(
+			"%s/%s: it belongs to another user, and only that user can recover it",
+			r->dir, result->name);
 		r->failed++;
 		break;
 	case RECOVER_DAMAGED:
