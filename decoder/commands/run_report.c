@@ -133,6 +133,7 @@ static void print_heaviest(const struct found *found)
 struct findings {
 	struct doctor_subject subject; /* must be first: findings_add() casts */
 	char reason[PRELOADABLE_REASON_MAX];
+	char remedy[256]; /* a sentence, or "" */
 	char notes[256];
 };
 
@@ -142,17 +143,22 @@ static bool note_is_useful(const char *name)
 	return !strcmp(name, "java") || !strcmp(name, "go") || !strcmp(name, "malloc");
 }
 
+static void findings_set_reason(struct findings *f, const char *line, const char *remedy)
+{
+	snprintf(f->reason, sizeof(f->reason), "%s", line);
+	snprintf(f->remedy, sizeof(f->remedy), "%s", remedy);
+}
+
 static void findings_add(struct doctor_subject *subject, enum severity severity, const char *name,
 			 const char *line, const char *remedy)
 {
 	struct findings *f = (struct findings *)subject;
 	size_t n = strlen(f->notes);
 
-	(void)remedy;
 	if (severity == SEVERITY_NOTE && note_is_useful(name))
 		snprintf(f->notes + n, sizeof(f->notes) - n, "%s%s", n ? ", " : "", name);
 	else if (severity != SEVERITY_NOTE && !*f->reason)
-		snprintf(f->reason, sizeof(f->reason), "%s", line);
+		findings_set_reason(f, line, remedy);
 }
 
 /* Find the reason for missing profiles of the command itself. What `run` observed takes precedence over the doctor's
@@ -165,11 +171,11 @@ static void find_reason(struct findings *f, const struct run_command *command,
 
 	preloadable_reason(&f->subject.file, why);
 	if (!config->enabled)
-		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "ENABLED is off");
+		findings_set_reason(f, OPTION_PREFIX "ENABLED is off", "");
 	else if (!config_admits(config, text_base_name(*command->argv)))
-		snprintf(f->reason, sizeof(f->reason), OPTION_PREFIX "PROCESS excludes it");
+		findings_set_reason(f, OPTION_PREFIX "PROCESS excludes it", "");
 	else if (*why)
-		snprintf(f->reason, sizeof(f->reason), "%s", why);
+		findings_set_reason(f, why, preloadable_remedy(&f->subject.file));
 	else if (!*f->reason && !spool->running && command->lived_ns < config->start_delay_ns)
 		snprintf(f->reason, sizeof(f->reason),
 			 "it ended within " OPTION_PREFIX "START_DELAY, %s",
@@ -258,7 +264,8 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 			      *f.reason ? ", none of " : "", *f.reason ? *command->argv : "",
 			      *f.reason ? ": " : "", f.reason, *f.reason ? "" : notes);
 	else if (*f.reason)
-		message_print("run: no profile of %s: %s", *command->argv, f.reason);
+		message_print("run: no profile of %s: %s%s%s", *command->argv, f.reason,
+			      *f.remedy ? ". " : "", f.remedy);
 	else if (config->s3_bucket && !config->local_dir)
 		message_print("run: profiles are sent to s3://%s/%s%s", config->s3_bucket,
 			      config->s3_prefix ? config->s3_prefix : "", notes);
