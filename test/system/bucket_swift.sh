@@ -1,5 +1,6 @@
 #!/bin/bash
-# Reading from a real store: OpenStack Swift with its S3 interface. Takes long.
+# Reading from a real store: OpenStack Swift with its S3 interface.
+# Takes long.
 . "$(dirname "$0")/upload.inc"
 . "$here/swift.inc"
 . "$here/bucket.inc"

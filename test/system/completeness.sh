@@ -3,7 +3,8 @@
 # and in the distribution's programs. There are no exceptions for generated code or for the time when libraries are
 # loaded.
 #
-# COMPLETENESS_SECONDS is about how much CPU time each program uses. Takes long.
+# COMPLETENESS_SECONDS is about how much CPU time each program uses.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${COMPLETENESS_SECONDS:-1}

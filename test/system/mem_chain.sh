@@ -1,6 +1,7 @@
 #!/bin/bash
 # Real programs behave as without the agent while their memory is sampled, with each installed allocator preloaded
-# before or after the agent. A program with its own malloc is recognized, and runs unharmed. Takes long.
+# before or after the agent. A program with its own malloc is recognized, and runs unharmed.
+# Takes long.
 . "$(dirname "$0")/mem.inc"
 lib=$B/libasprof_preload.so
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Common programs, plain and under the preload: the same output, messages, exit status and descriptors. The agent
-# starts at once and reports every second, so that it is active while they run. Takes long.
+# starts at once and reports every second, so that it is active while they run.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 mkdir "$work/reports"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# One line names each problem, and the program behaves as without the agent. Takes long.
+# One line names each problem, and the program behaves as without the agent.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 cc_library() {

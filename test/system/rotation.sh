@@ -1,6 +1,7 @@
 #!/bin/sh
 # A report every second loses nothing: there are as many samples as in one file, each file has samples, and each file
-# can be read alone. Takes long.
+# can be read alone.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 seconds=${ROTATION_SECONDS:-2} # of CPU for each of two threads, so it ends after at least as many

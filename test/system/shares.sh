@@ -2,7 +2,8 @@
 # Shares of CPU samples equal the shares that a program measures by its thread's CPU clock, also if four programs
 # compete for two processors. Samples are at exact CPU times, not at the kernel's ticks.
 #
-# The bound is five standard deviations of all runs together. (test/long/shares.sh has a closer one.) Takes long.
+# The bound is five standard deviations of all runs together. (test/long/shares.sh has a closer one.)
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 . "$(dirname "$0")/shares.inc"
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # From every instruction that programs in C, C++ and Rust execute, a walk reaches the outermost frame of its stack: in
 # stubs, handlers, jumps, contexts, threads, loaded and unloaded libraries, and exceptions. The test single-steps
-# instead of sampling. Takes long.
+# instead of sampling.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 
 [ "$(uname -m)" = x86_64 ] || {

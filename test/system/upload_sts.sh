@@ -1,7 +1,8 @@
 #!/bin/bash
 # Uploads with credentials that expire, from a real security token service, a Ceph gateway's: session tokens, and
 # roles by keys or by an identity provider. The gateway checks a provider's tokens with the keys that the provider
-# publishes. Takes long.
+# publishes.
+# Takes long.
 . "$(dirname "$0")/upload.inc"
 have curl
 # shellcheck disable=SC2034 # used by ceph.inc
