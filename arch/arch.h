@@ -17,7 +17,8 @@
  *   ARCH_HANDLER_ENTRY(FUNCTION)   assembly: entry point of a signal handler, which jumps to FUNCTION with its index
  *   ARCH_START(FUNCTION)           assembly: entry point of a program, which calls FUNCTION with the initial stack
  *   ARCH_SP and others             DWARF numbers of registers. Unwinding needs two callee-saved registers: the frame
- *                                  pointer, and BASE, in which glibc's lazy binding trampoline keeps its frame. RESULT is the register of the return value.
+ *                                  pointer, and BASE, in which glibc's lazy binding trampoline keeps its frame.
+ *                                  RESULT is the register of the return value.
  *   ARCH_UCONTEXT_SKIP             offset of the ucontext from the stack pointer when a handler returns
  *   ARCH_CODE_RULES                whether engine/modules/code_rules.h decodes this processor's code
  *   CONTEXT_...(CONTEXT)           members of a ucontext_t: program counter, stack pointer, result of a system call,

@@ -1,8 +1,8 @@
 /* Lock-free allocator for async-profiler's own memory.
  *
- * async-profiler does not use the program's heap: its threads would wait for locks that a thread of the program holds,
- * and in a forked child that thread does not exist. Any thread; async-signal-safe, also in a forked child. Freed memory
- * is reused by the allocator; the pages of large blocks are returned to the kernel. */
+ * async-profiler does not use the program's heap. Its threads would wait for locks that a thread of the program
+ * holds. In a forked child that thread does not exist. Any thread; async-signal-safe, also in a forked child. Freed
+ * memory is reused by the allocator; the pages of large blocks are returned to the kernel. */
 #ifndef ASYNCPROF_BLOCK_ALLOCATOR_H
 #define ASYNCPROF_BLOCK_ALLOCATOR_H
 

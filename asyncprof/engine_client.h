@@ -14,7 +14,7 @@
 
 /* Load the library. PERF_ALLOWED: it may use perf events. On the agent thread, which WAKE wakes. Returns 0 and fills in
  * ENGINE, or:
- * - -ENOENT when there is no library, or none was to be loaded
+ * - -ENOENT when there is no library, or none may be loaded
  * - -ECANCELED when the agent ends while a Java process starts
  * - another -errno
  *

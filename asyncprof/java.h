@@ -10,7 +10,7 @@
 bool java_is_loaded(void);
 
 /* Wait until the Java VM has started, at most ten seconds: with some settings (-XX:-UsePerfData) nothing shows it. WAKE
- * may be woken for another reason; then it still is on return. Returns false when the agent is to end. */
+ * may be woken for another reason; then it still is on return. Returns false when the agent must end. */
 bool java_wait_until_started(struct wake *wake);
 
 #endif

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Find SONAME among the loaded libraries, then where the dynamic linker searches (the program's run path,
- * LD_LIBRARY_PATH as the process began with it, the linker's cache and its own directories), then in the directory
- * of this library. Last, unless it is NULL, find the file OWN_FILE, whose path is relative to that directory.
- * Returns 0 and sets PATH, for dlopen(3), or -ENOENT. Not in signal context, and not while the caller holds a lock of
- * the dynamic linker. */
+/* Find SONAME among the loaded libraries, then where the dynamic linker searches, then in the directory of this
+ * library. The linker searches the program's run path, the LD_LIBRARY_PATH of the process's start, its cache and its
+ * own directories. Last, unless it is NULL, find the file OWN_FILE, whose path is relative to that directory. Returns
+ * 0 and sets PATH, for dlopen(3), or -ENOENT. Not in signal context, and not while the caller holds a lock of the
+ * dynamic linker. */
 int library_path_find(char path[PATH_MAX], const char *soname, const char *own_file);
 
 #define LIBRARY_PATH_MUSL_MAX 4096

@@ -3,8 +3,8 @@
  * These two let the kernel choose an address, and it chooses the highest free range that is large enough. That could be
  * a range that the program has unmapped and maps again later with MAP_FIXED. So before the program runs, the
  * constructor reserves the load range and all smaller free ranges above it (async_profiler_reserve_addresses() in
- * core/agent/async_profiler.h). When the library is loaded, the load range
- * is free and the highest. Both are reserved without access; none of it is resident.
+ * core/agent/async_profiler.h). When the library is loaded, the load range is free and the highest. Both are reserved
+ * without access; none of it is resident.
  *
  * There is no load range if the process has a limited address space (RLIMIT_AS), or if the kernel chooses the lowest
  * free range (an unlimited stack). Then all functions do nothing. */

@@ -8,7 +8,7 @@
 
 struct engine;
 
-/* Start the agent. BEGIN starts an own thread that calls agent_run(). That thread touches nothing before DUE_NS, a
+/* Start the agent. BEGIN starts an own thread that calls agent_run(). That thread does nothing before DUE_NS, a
  * time of clock_monotonic_ns(). ENDED is called on that thread before it ends, or by the caller when the start
  * failed. The C library may be unusable in ENDED. Async-signal-safe if BEGIN is.
  *

@@ -3,8 +3,8 @@
 #define CORE_AGENT_PHASE_H
 
 enum agent_phase {
-	AGENT_NONE,    /* no thread, or one that touches nothing any more */
-	AGENT_DELAYED, /* the start delay runs; nothing is touched yet */
+	AGENT_NONE,    /* no thread, or one that does nothing any more */
+	AGENT_DELAYED, /* the start delay runs; the thread has done nothing yet */
 	AGENT_STARTING,
 	AGENT_RUNNING, /* also during a pause */
 };

@@ -43,9 +43,9 @@ ASPROF_AGENT_API int asprof_agent_set(const char *name, const char *value);
 /* Return 1 while samples are taken, otherwise 0. */
 ASPROF_AGENT_API int asprof_agent_running(void);
 
-/* Around one iteration of an event loop, or one poll of a task, on the same thread. If a sample of the thread falls
- * between, as one does when it takes as long as the wall interval, the event tokio.PollcatchV1 is recorded with the
- * times of both ends. `asprof-agent longpolls` finds long iterations by it. Iterations do not nest. One without a
+/* Around one iteration of an event loop, or one poll of a task, on the same thread. If the thread is sampled in
+ * between, the event tokio.PollcatchV1 is recorded with the times of both ends. A poll as long as the wall interval
+ * always has a sample. `asprof-agent longpolls` finds long iterations by it. Iterations do not nest. One without a
  * sample costs some nanoseconds. */
 ASPROF_AGENT_API void asprof_agent_poll_begin(void);
 ASPROF_AGENT_API void asprof_agent_poll_end(void);

@@ -92,7 +92,7 @@ void async_profiler_thread_ended(void);
 #define ASYNC_PROFILER_PROBLEM_MAX 1024
 
 /* Load the library. On the agent thread, which WAKE wakes. Returns 0 and fills in ENGINE, or:
- * - -ENOENT when there is no library, or none was to be loaded
+ * - -ENOENT when there is no library, or none may be loaded
  * - -ECANCELED when the agent ends while a Java process starts
  * - another -errno
  *

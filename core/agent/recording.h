@@ -39,8 +39,8 @@ void recording_move_to(struct recording *recording, int fd);
 int recording_move(struct recording *recording);
 
 /* Set PART to the chunks that were finished since the last cut; its length is 0 when there are none. PART holds
- * whole chunks only, whatever the engine wrote; damaged chunks are dropped. It is valid until it is released. Chunks that are not moved yet are
- * not in it. Returns 0, or -errno; -EBADMSG when the data is not JFR. */
+ * whole chunks only, whatever the engine wrote; damaged chunks are dropped. It is valid until it is released. Chunks
+ * that are not moved yet are not in it. Returns 0, or -errno; -EBADMSG when the data is not JFR. */
 int recording_cut(struct recording *recording, struct report_part *part);
 
 /* The same without a cut: the next cut returns these chunks too. */

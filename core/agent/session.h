@@ -101,7 +101,7 @@ int session_restart(struct session *session);
 /* True when the engine may be started again. */
 bool session_can_restart(const struct session *session);
 
-/* Stop and start the engine for memory, if there is one and memory is to be sampled. A failure is logged. */
+/* Stop and start the engine for memory, if there is one and memory is sampled. A failure is logged. */
 void session_stop_mem(struct session *session);
 void session_start_mem(struct session *session);
 

@@ -6,7 +6,7 @@
 
 #include "core/options/config.h"
 
-/* True when EXECUTABLE (a base name) is to be profiled. The first matching glob of the comma-separated list decides;
+/* True when EXECUTABLE (a base name) is profiled. The first matching glob of the comma-separated list decides;
  * `!glob` excludes. Without a match the result is false, or true when the list has only `!glob`s. */
 bool config_admits(const struct config *config, const char *executable);
 

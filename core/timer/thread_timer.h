@@ -17,8 +17,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* Zeroed memory is a timer that does not exist. One word has both the existence and the id: a thread that deletes the
- * timer while another one creates it again must not take the new id for the old one. */
+/* Zeroed memory is a timer that does not exist. One word has both the existence and the id. So a thread that deletes
+ * the timer while another one creates it again does not take the new id for the old one. */
 struct thread_timer {
 	_Atomic uint32_t id_plus_one; /* the kernel's id; 0: the timer does not exist */
 };

@@ -4,9 +4,9 @@
 
 #include "decoder/commands/commands.h"
 
-/* Print the words that may follow the COUNT words at WORDS, which follow the program's name, one per line: names of the
- * ROWS commands at COMMANDS, switches, values of a switch, process IDs, and commands after a process ID. The shell's
- * function selects among them, and adds files. */
+/* Print the possible next words, one per line, after the COUNT words at WORDS, which follow the program's name. They
+ * are names of the ROWS commands at COMMANDS, switches, values of a switch, process IDs, and commands after a process
+ * ID. The shell's function selects among them, and adds files. */
 void complete_print(const struct command *commands, size_t rows, char **words, int count);
 
 #endif

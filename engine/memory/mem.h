@@ -113,7 +113,7 @@ extern _Atomic bool mem_sampling __attribute__((visibility("hidden")));
 extern _Atomic uint64_t mem_limit_bytes __attribute__((visibility("hidden")));
 
 /* Called around an allocation of SIZE bytes for which mem_sample_passes() returned false. CALLER is
- * the return address of the call. Begin returns false when the allocation is to be refused; pass
+ * the return address of the call. Begin returns false when the allocation must fail; pass
  * *SAMPLED to end. */
 bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled);
 void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled);

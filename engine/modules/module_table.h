@@ -14,7 +14,7 @@ bool module_table_can_wait(const struct image *image, uintptr_t start);
 
 /* Compile the unwind sections of IMAGE, which image_open() has opened, for its code at [START,
  * END). Returns the table (release with free()), or NULL. Without unwind information, the rules
- * come from the code (code_rules.h), or the table has only function starts; frames are then unwound
+ * come from the code (code_rules.h), or the table has only function starts. Frames are then unwound
  * by the call site, or by frame pointer. */
 struct unwind_table *module_table_compile(const struct image *image, uintptr_t start,
 					  uintptr_t end);

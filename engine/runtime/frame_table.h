@@ -7,9 +7,9 @@
  * is not reused while a user may hold it. The table is bounded; all frames that do not fit share
  * one entry, "[frame table full]".
  *
- * To keep naming functions in a program that creates them all the time, the table is renewed:
- * further frames go to an empty table, even if the old one has them. The old table is dropped when
- * nothing refers to it; the caller of the renewal must know this.
+ * A program may create functions all the time. So the table is renewed: further frames go to an
+ * empty table, even if the old one has them. The old table is dropped when nothing refers to it;
+ * the caller of the renewal must know this.
  *
  * All functions except those for opening and renewal are async-signal-safe: no locks, no
  * allocation. */

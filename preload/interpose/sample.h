@@ -6,9 +6,9 @@
  * that. If the sample alone was the cause, our handler leaves a note for the interposer that made the call. The
  * interposer continues with the remaining time or bytes.
  *
- * A signal of the program still ends the call at any time: see restart.h and program_handler.h. One case remains. A
- * handler that the program installed without the C library, by its own system call, is not noticed if it runs in the
- * microsecond or two between a sample and the restarted call. */
+ * A signal of the program still ends the call at any time: see restart.h and program_handler.h. One case remains. If
+ * the program installs a handler by its own system call, the agent does not know it. Such a handler is not noticed if
+ * it runs in the microsecond or two between a sample and the restarted call. */
 #ifndef PRELOAD_INTERPOSE_SAMPLE_H
 #define PRELOAD_INTERPOSE_SAMPLE_H
 

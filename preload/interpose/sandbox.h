@@ -1,5 +1,5 @@
-/* Seccomp, where a forbidden system call ends the process; and Syscall User Dispatch, where the kernel returns a
- * thread's system calls to it, except those from a range of code. */
+/* Seccomp: a forbidden system call ends the process. Syscall User Dispatch: the kernel returns a thread's system
+ * calls to it, except calls from a range of code. */
 #ifndef PRELOAD_INTERPOSE_SANDBOX_H
 #define PRELOAD_INTERPOSE_SANDBOX_H
 

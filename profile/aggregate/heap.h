@@ -10,7 +10,7 @@
 
 /* Returns the number of allocations of SIZE that a sample represents. WEIGHT is the number of bytes
  * it represents, from the recording; 0 if unknown. async-profiler samples one allocation per
- * mem_interval bytes, thus one of this size with probability size/interval. */
+ * mem_interval bytes, so the probability is size/interval. */
 double mem_scale(const struct settings *settings, int64_t size, int64_t weight);
 
 /* Returns the variance of that number: the sample is taken with probability 1/SCALE, so a sample
