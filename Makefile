@@ -2,12 +2,12 @@
 #
 #   V=1                    print the commands
 #   CC=clang               another compiler
-#   SAN=address,undefined  sanitizers (or SAN=thread); built beside the plain tree
+#   SAN=address,undefined  sanitizers (or SAN=thread); built in a separate tree
 #   CROSS=aarch64-linux-gnu-   cross-build; tests then run under qemu-user
 #   WERROR=1               warnings are errors, as in the checks
-#   UNIT='buf url'         of the unit tests these alone
-#   TEST='forks exits'     of the system tests these alone
-#   ASYNCPROF=0            without anything of asyncprof/; built beside the plain tree
+#   UNIT='buf url'         only these unit tests
+#   TEST='forks exits'     only these system tests
+#   ASYNCPROF=0            without asyncprof/; built in a separate tree
 
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -27,7 +27,7 @@ variant := $(strip $(filter-out gcc,$(notdir $(CC))) $(if $(SAN),san-$(subst $(c
 	   $(if $(without_asyncprof),no-asyncprof))
 B := build$(if $(variant),/$(subst $(space),-,$(variant)))
 
-# What runs a cross-built test here; the tools that it calls by name are that machine's too.
+# The command that runs a cross-built test here; tools that the test calls by name are that machine's too.
 ifdef CROSS
 EMULATED := PATH="$(CURDIR)/$(B)/tools:$$PATH" \
 	    TEST_RUNNER='qemu-$(firstword $(subst -, ,$(CROSS))) -L /usr/$(patsubst %-,%,$(CROSS))'
@@ -40,7 +40,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)')
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
 	    -Wvla -Wundef $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -DASPROF_AGENT_VERSION='"$(VERSION)"' -I.
-# (A sanitizer's checks are half of what there is to compile at -O2, and its reports name lines, not variables.)
+# (A sanitizer's checks make up half of the compilation at -O2, and its reports name lines, not variables.)
 CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # A fortified object would need glibc's *_chk entries, which other C libraries lack.
 AGENT_CFLAGS := -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden -ffunction-sections \
@@ -56,7 +56,7 @@ DEPS_READY  :=
 
 ALL_CFLAGS = $(AGENT_CFLAGS) $(CFLAGS) $(SAN_FLAGS) $(DEPS_CFLAGS)
 
-# The processor that is built for. Of arch/generic what it has no file of its own for.
+# The target processor, and the files of arch/generic that it does not replace.
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 arch_src    := $(sort $(wildcard arch/$(ARCH)/*.c))
 arch_src    += $(filter-out $(arch_src:arch/$(ARCH)/%=arch/generic/%),$(sort $(wildcard arch/generic/*.c)))
@@ -81,7 +81,7 @@ agent_obj   := $(call objects,$(arch_src) $(core_src) $(engine_src) $(asyncprof_
 preload_obj := $(call objects,$(preload_src))
 profile_obj := $(call objects,$(profile_src))
 decoder_obj := $(call objects,$(decoder_src))
-# All that has no constructor and no main: what unit tests, benches and fuzzers link.
+# All objects without a constructor and a main, which unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
 library_obj := $(filter-out %/canary.o,$(agent_obj)) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
 
@@ -103,14 +103,13 @@ PRELOAD_LDFLAGS := -shared -Wl,--build-id -Wl,-soname,libasprof_preload.so \
 .PHONY: all deps check check-unit check-system check-long bench fuzz install uninstall dist deb rpm java-package release clean format format-check tidy help
 .DELETE_ON_ERROR:
 
-# Each of the two once its folder is there: the layers below build and are tested before.
+# Each of these once its folder exists: the lower layers can be built and tested before.
 all: $(DEPS_READY) $(LLHTTP_READY) $(library) $(if $(wildcard preload/exports.map),$(preload)) \
 	$(if $(wildcard decoder/main.c),$(command)) $(launcher) $(bridge)
 
-deps: $(DEPS_READY) $(LLHTTP_READY) ## the libraries that are linked in, which all the rest waits for
+deps: $(DEPS_READY) $(LLHTTP_READY) ## the linked libraries, which all other targets need
 
-# While the libraries are built, what includes none of their headers is compiled. (For another machine
-# all headers are brought.)
+# While the libraries are built, sources without their headers are compiled. (A cross-build gets all headers first.)
 own_src := $(arch_src) $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(endpoint_src) $(profile_src) $(preload_src) \
 	   $(decoder_src)
 waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa|llhttp)' $(own_src) $(own_src:.c=.h) \
@@ -130,13 +129,13 @@ $(B)/obj/profile/flamegraph/flamegraph_write.o $(B)/image/obj/profile/flamegraph
 	$(wildcard profile/flamegraph/*.css profile/flamegraph/*.js profile/flamegraph/*.html)
 $(B)/obj/profile/aggregate/preload_frames.o $(B)/image/obj/profile/aggregate/preload_frames.o: preload/exports.map
 
-# A signal handler may run where there is no thread control block to hold a canary, and it
-# reads stacks that a sanitizer has poisoned.
+# A signal handler may run without a thread control block for a canary, and it reads stacks that a sanitizer has
+# poisoned.
 SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 -include scripts/image.mk
 
-# The compiler's flags. Where they change, everything is compiled again, except for a change of -Werror. The file is
+# The compiler's flags. If they change, everything is compiled again, except for a change of -Werror. The file is
 # written while make reads this file, so an up-to-date tree has nothing to do. A tree without the file is up to date.
 flags := $(strip $(filter-out -Werror,$(CPPFLAGS) $(ALL_CFLAGS) | $(IMAGE_CFLAGS)) \
 	 $(foreach name,$(sort $(filter CFLAGS_%,$(.VARIABLES))),| $(name) $($(name))))
@@ -147,15 +146,15 @@ $(shell mkdir -p $(B); f=$(B)/flags; [ -e $$f ] || { $(print_flags) >$$f; touch 
 endif
 $(agent_obj) $(library_obj) $(preload_obj) $(B)/obj/decoder/main.o $(image_obj): $(B)/flags
 
-# The program's side alone, with the agent's as a piece of memory. What runs at load stands together, in
-# front: few pages are then touched by programs that end soon.
+# The program's side, with the agent's side as a piece of memory. Code that runs at load is together, in front: so
+# short programs touch few pages.
 host_src := $(call in_world,host|both,$(own_src))
 first_src := $(filter core/% preload/% $(addprefix asyncprof/,engine_thread.c signal_handlers.c library_path.c \
 	     loader_cache.c process.c) engine/sample/sampler.c,$(host_src))
 host_obj := $(call objects,$(first_src) $(filter-out $(first_src),$(host_src))) \
 	    $(B)/obj/preload/image/image_file.o
 
-# Else a constructor of libgcc's asks glibc which atomic instructions there are, and musl has no such call.
+# Otherwise a constructor of libgcc asks glibc for the atomic instructions, and musl has no such call.
 ifeq ($(ARCH),aarch64)
 $(host_obj): AGENT_CFLAGS += -mno-outline-atomics
 endif
@@ -176,7 +175,7 @@ $(command): $(library_obj) $(B)/obj/decoder/main.o
 	$(Q)$(CC) $(ALL_CFLAGS) -Wl,--build-id -Wl,--gc-sections -Wl,-z,relro,-z,now $(LDFLAGS) -o $@ \
 		$(library_obj) $(B)/obj/decoder/main.o $(DEPS_LIBS) -lm
 
-# Static and of a few KiB: it has no C library, so no sanitizer and no unwind tables either.
+# Static, a few KiB: it has no C library, so no sanitizer and no unwind tables either.
 LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -ffreestanding -fno-pie -fno-stack-protector \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
@@ -200,7 +199,7 @@ $(library): $(library_obj)
 
 # test/fixtures/no_memory.h
 LDFLAGS_test_unit_no_memory := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc reallocarray strdup strndup free)
-# As the preload is linked: what binds a function at its first call looks at the thread that calls.
+# Linked like the preload: lazy binding would use the calling thread's data.
 LDFLAGS_test_unit_raw_thread := -Wl,-z,now
 
 $(B)/test/unit/%: test/unit/%.c $(library)
@@ -226,7 +225,7 @@ slow_units := handler_budget memory_reader modules queue region cpu_timer mem_st
 	      symbols jfr_jdk cfi push damage
 slow_bin := $(slow_units:%=$(B)/test/unit/%)
 
-check-unit: $(unit_bin) $(image_test) $(CROSS_TOOLS)
+check-unit: $(unit_bin) $(image_test) $(CROSS_TOOLS) ## all unit tests; UNIT='buf url' runs these alone
 	$(Q)B=$(B) $(EMULATED) scripts/run-tests $(filter-out $(slow_bin),$(unit_bin)) $(image_test) \
 		$(filter $(unit_bin),$(slow_bin))
 
@@ -254,9 +253,9 @@ check-quick: all $(system_data) $(filter-out $(slow_bin),$(unit_bin)) $(image_te
 	$(Q)B=$(B) scripts/docs --check
 	$(Q)B=$(B) scripts/run-tests $(filter-out all $(system_data),$^) $(quick_system:%=test/system/%.sh)
 
-# Each way of uploading, and a hundred reports by each; a Ceph gateway is too large for `check`.
+# Each way of uploading, with a hundred reports each; a Ceph gateway is too large for `check`.
 .PHONY: check-stores
-check-stores: all ## uploads to OpenStack Swift and Ceph, at length; installs them
+check-stores: all ## long tests of uploads to OpenStack Swift and Ceph; installs them
 	$(Q)scripts/setup stores
 	$(Q)B=$(B) REPORTS=100 VERBOSE=1 TEST_TIMEOUT=900 scripts/run-tests \
 		$(addprefix test/system/upload_,swift.sh ceph.sh sts.sh)
@@ -273,10 +272,10 @@ fuzz-build: $(fuzz_bin)
 fuzz-run: $(fuzz_bin)
 	$(Q)B=$(B) scripts/run-fuzz $(fuzz_bin)
 
-install: all ## to $(DESTDIR)$(PREFIX)
+install: all ## install to $(DESTDIR)$(PREFIX)
 	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' CROSS='$(CROSS)' VERSION=$(VERSION) scripts/install
 
-uninstall: ## what install has put there
+uninstall: ## remove the installed files
 	$(Q)DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' B='$(B)' CROSS='$(CROSS)' scripts/install --uninstall
 
 dist: ## dist/: a tarball for this architecture, its debug symbols, SHA256SUMS
@@ -291,14 +290,14 @@ rpm: ## dist/: an RPM package
 java-package: ## dist/: async-profiler's library for the agent, as a tarball and packages
 	$(Q)CROSS='$(CROSS)' VERSION=$(VERSION) scripts/java-package
 
-release: ## dist/: all packages, the container image, an SBOM; emptied before
+release: ## dist/: all packages, the container image, an SBOM; empties dist/ first
 	$(Q)VERSION=$(VERSION) scripts/release
 
-check-long: all ## packages and containers, in roots of their own; installs debootstrap and lintian
+check-long: all ## packages, containers, real services, stress; installs debootstrap and lintian
 	$(Q)scripts/setup long
 	$(Q)B=$(B) TEST_TIMEOUT=1800 scripts/run-tests $(sort $(wildcard test/long/*.sh))
 
-# (What is in scripts/ is read by other builds than this one.)
+# (Other builds read scripts/ too.)
 sources := $(shell git ls-files '*.[ch]' ':!scripts' 2>/dev/null)
 
 format: ## rewrite every source with clang-format
@@ -310,7 +309,7 @@ format-check:
 tidy: ## clang-tidy over every source
 	$(Q)clang-tidy --quiet $(filter %.c,$(sources)) -- $(CPPFLAGS) -std=gnu11 $(DEPS_CFLAGS)
 
-clean: ## remove what was built, but for the libraries in build/deps
+clean: ## remove the built files, except the libraries in build/deps
 	$(Q)find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true
 
 help: ## this list

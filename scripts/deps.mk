@@ -3,23 +3,23 @@
 #   libiberty   demangles C++ and Rust          liblzma   unpacks .gnu_debugdata
 #   libcurl, mbedTLS   uploads                  libzip, zlib   .zip files        cJSON   JSON
 #
-# The last five are built once by scripts/build-deps, from Debian's source packages, of the versions
-# and hashes that scripts/deps.lock names:
+# The last five are built once by scripts/build-deps, from Debian's source packages, with the versions and hashes in
+# scripts/deps.lock:
 #
-# llhttp, which reads HTTP requests, is built by scripts/build-llhttp, in seconds.
+# scripts/build-llhttp builds llhttp, the parser of HTTP requests, in seconds.
 #
-#   DEPS_BUILD=…    where they are built and kept (build/deps); trees may share one
+#   DEPS_BUILD=…    the directory for them (build/deps); trees may share one
 #   DEPS_DIR=…      build them from the upstream tarballs in this directory
 #
-# The first two, and Check for the unit tests, are the distribution's own; for a cross-build
-# scripts/cross-packages brings them. The agent's image (scripts/image.mk) has all of them once more, in
-# image/ there, and beside them the C library that it runs with, musl.
+# The first two, and Check for the unit tests, are the distribution's own; for a cross-build scripts/cross-packages
+# downloads them. For the agent's image (scripts/image.mk) all of them are built once more, into image/ there,
+# together with its C library, musl.
 
 .DEFAULT_GOAL := all
 DEPS_BUILD ?= build/deps
 
 deps_dir := $(DEPS_BUILD)$(if $(CROSS),/$(patsubst %-,%,$(CROSS)))
-# Named after what built them, so that a tree whose recipe differs builds its own.
+# Named after the recipe, so that a tree with another recipe builds its own.
 deps_stamp := ready-$(firstword $(shell \
 	{ cat scripts/build-deps scripts/mbedtls_config.h; grep -vE ' maven |^nghttp2 ' scripts/deps.lock; } | cksum))
 DEPS_READY := $(deps_dir)/$(deps_stamp)
@@ -30,7 +30,7 @@ DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a l
 $(DEPS_READY):
 	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-deps $(deps_dir) $(deps_stamp)
 
-# By itself: nothing else is built anew for it, and so it is not in DEPS_READY.
+# Separate: nothing else is rebuilt for it, so it is not in DEPS_READY.
 llhttp := $(deps_dir)/llhttp
 llhttp_stamp := ready-$(firstword $(shell { cat scripts/build-llhttp; grep '^nghttp2 ' scripts/deps.lock; } | cksum))
 LLHTTP_READY := $(llhttp)/$(llhttp_stamp)

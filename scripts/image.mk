@@ -1,10 +1,10 @@
-# The agent's image: what runs in the agent's own threads, with a C library of its own (scripts/build-deps),
-# a static program that can stand anywhere in memory.
+# The agent's image: the code of the agent's own threads, with its own C library (scripts/build-deps), as a static
+# program that can be at any address.
 #
-#   $(B)/image/agent        what a debugger and addr2line read
-#   $(B)/image/agent.flat, agent.data, layout.h      what the preload carries (scripts/image-layout)
+#   $(B)/image/agent        for debuggers and addr2line
+#   $(B)/image/agent.flat, agent.data, layout.h      the contents of the preload (scripts/image-layout)
 
-# in_world WORLDS,FILES: those of FILES that scripts/worlds has in one of WORLDS, a|b.
+# in_world WORLDS,FILES: the FILES that scripts/worlds has in one of WORLDS, a|b.
 in_world = $(shell printf '%s\n' $(sort $(2)) | awk ' \
 	FNR == NR { if ($$1 !~ /^\043/ && NF) world[$$1] = $$2; next } \
 	{ for (n = length($$0); n && !(substr($$0, 1, n) in world); n--); } \
@@ -14,14 +14,14 @@ image_src := $(call in_world,agent|both,$(wildcard image/*.c) $(own_src))
 image_obj := $(patsubst %.c,$(B)/image/obj/%.o,$(image_src)) $(B)/image/obj/image/host_calls.o
 image := $(B)/image/agent
 
-# No sanitizer knows this C library. (A debugger reads .debug_frame; nobody else unwinds it.)
+# Sanitizers do not know this C library. (A debugger reads .debug_frame; no other unwinder is used.)
 image_deps := $(deps_dir)/image
 IMAGE_CFLAGS := -std=gnu11 $(WARNINGS) -O2 -g $(filter -ffile-prefix-map=%,$(CFLAGS)) -fPIE \
 	-fvisibility=hidden -ffunction-sections -fdata-sections -fstack-protector-strong \
 	-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE -ftls-model=local-exec -DASPROF_IMAGE=1 -nostdinc \
 	-isystem $(image_deps)/include -isystem $(llhttp)/include -isystem $(shell $(CC) -print-file-name=include)
 
-# As large as the pages of such a machine may be.
+# The largest page size of such a machine.
 IMAGE_PAGE := $(if $(filter aarch64,$(ARCH)),65536,4096)
 IMAGE_LDFLAGS := -nostdlib -static -Wl,-pie,--no-dynamic-linker -Wl,-z,text,-z,defs,-z,noexecstack \
 	-Wl,-z,now,-z,relro,-z,separate-code,-z,max-page-size=$(IMAGE_PAGE) \
@@ -44,7 +44,7 @@ $(B)/image/obj/%.o: %.S
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
-# It may be called where a thread has no canary, or one that is overwritten.
+# It may be called in a thread without a canary, or with an overwritten one.
 $(B)/image/obj/image/ending.o: IMAGE_CFLAGS += -fno-stack-protector
 
 $(image): $(image_obj) scripts/check-image
@@ -61,7 +61,7 @@ $(B)/image/agent.flat $(B)/image/agent.data: $(B)/image/layout.h
 
 -include $(image_obj:.o=.d)
 
-# Its C library by itself, with what of it is our own; run as a program.
+# Its C library alone, with the agent's replacements; run as a program.
 image_test := $(if $(SAN),,$(B)/test/image/libc)
 image_test_obj := $(addprefix $(B)/image/obj/,test/image/libc.o core/memory/region.o image/ending.o image/memory.o)
 $(image_test_obj): $(DEPS_READY)

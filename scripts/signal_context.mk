@@ -3,14 +3,14 @@ CFLAGS_in_arch_$(ARCH) := $(SIGNAL_FLAGS)
 CFLAGS_in_arch_generic := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_reading := $(SIGNAL_FLAGS)
 CFLAGS_in_engine_unwind := $(SIGNAL_FLAGS)
-# (What is read here may be anything, so the sanitizers are to see it.)
+# (This code reads any data, so the sanitizers must check it.)
 CFLAGS_in_engine_cfi := -fno-stack-protector
 CFLAGS_in_engine_sample := -fno-stack-protector
 CFLAGS_in_engine_memory := -fno-stack-protector
 CFLAGS_in_core_memory := -fno-stack-protector
 CFLAGS_in_core_timer := -fno-stack-protector
 
-# Files, where the rest of the room does not.
+# Single files; the rest of their room does not run there.
 CFLAGS_core_clock := -fno-stack-protector
 CFLAGS_core_disposition := -fno-stack-protector
 CFLAGS_core_format := -fno-stack-protector
@@ -46,9 +46,9 @@ CFLAGS_preload_interpose_program_handler := -fno-stack-protector
 CFLAGS_preload_interpose_stream := -fno-stack-protector
 CFLAGS_preload_interpose_restart := -fno-stack-protector
 
-# Runs in a thread that no C library knows of, and a sanitizer asks for its stack where a function does not return.
-# (The thread that started it, whose thread pointer it has, may have ended.)
+# It runs in a thread that no C library knows, and a sanitizer asks for the thread's stack if a function does not
+# return. (The thread that started it, whose thread pointer it has, may have ended.)
 CFLAGS_in_preload_image := -fno-sanitize=all -fno-stack-protector
 
-# The thread sanitizer that clang links in calls it before it can tell who calls.
+# clang's thread sanitizer calls it before it can determine the caller.
 CFLAGS_core_at_fork := -fno-sanitize=all
