@@ -18,9 +18,9 @@
 
 static const struct command_option profile_switches[] = {
 	{ "-t", "TIME", "how long (10s)", 0, 0 },
-	{ "--cpu", NULL, "CPU time, every 10ms or the interval that follows (default)", 0, 0 },
-	{ "--wall", NULL, "wall-clock time, every 10ms or the interval that follows", 0, 0 },
-	{ "--mem", NULL, "native allocations, every 512k or the bytes that follow", 0, 0 },
+	{ "--cpu", NULL, "CPU time (default); an interval may follow (10ms)", 0, 0 },
+	{ "--wall", NULL, "wall-clock time; an interval may follow (10ms)", 0, 0 },
+	{ "--mem", NULL, "native allocations; bytes may follow (512k)", 0, 0 },
 	{ "--unchanged", NULL, "sample at the process's own intervals", 0, 0 },
 	{ "-o", "FILE", "write FILE: .jfr, .html, .pb.gz or .collapsed", 0, 0 },
 	{ 0 },

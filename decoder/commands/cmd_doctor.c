@@ -14,9 +14,8 @@
 
 static const struct command_option doctor_switches[] = {
 	{ "--json", NULL, "print JSON", 0, 0 },
-	{ "--send", NULL, "send a small report of \"" DOCTOR_SENDER "\" to each destination", 0,
-	  0 },
-	{ "--try", NULL, "run COMMAND for two seconds, end it, and check its profile", 0, 0 },
+	{ "--send", NULL, "send a small report to each destination", 0, 0 },
+	{ "--try", NULL, "run COMMAND for two seconds, check its profile", 0, 0 },
 	{ 0 },
 };
 

@@ -28,7 +28,7 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, stack_depth) },
 	{ "--include-non-pollcatch", NULL, "also samples outside of polls", ARG_FLAG,
 	  offsetof(struct args, include_non_pollcatch) },
-	{ "--own", NULL, "print polls like stalls: time of day, own function first", ARG_FLAG,
+	{ "--own", NULL, "print polls as stalls: time of day, own code first", ARG_FLAG,
 	  offsetof(struct args, own) },
 	{ "--summary", NULL, "one row per function, with its polls' durations", ARG_FLAG,
 	  offsetof(struct args, summary) },

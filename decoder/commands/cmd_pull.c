@@ -21,7 +21,7 @@
 #include "upload/files/temporary.h"
 
 static const struct command_option own_options[] = {
-	{ "-o", "DIR", "directory for them; made if missing (working directory)", ARG_STRING,
+	{ "-o", "DIR", "directory; made if missing (working directory)", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ 0 },
 };
