@@ -193,6 +193,13 @@ static const struct command commands[] = {
 	  .example = PROGRAM " flamegraph --cpu new.jfr --base old.jfr -o diff.html",
 	  .options = flamegraph_options,
 	  .own = 1 },
+	{ .name = "heatmap",
+	  .function = cmd_heatmap,
+	  .arguments = "FILE... [-o OUT]",
+	  .help = "Write a heatmap of samples over time, as one self-contained HTML page.",
+	  .example = PROGRAM " heatmap --wall --from -10m profiles -o heat.html",
+	  .options = heatmap_options,
+	  .own = 1 },
 };
 
 /* Number of changed, added, removed or exchanged letters in a mistyped command. */

@@ -69,6 +69,7 @@ struct args {
 	unsigned limit, stack_depth, locations;
 	double min_share;
 	uint64_t min_ns;
+	uint64_t row_ns, column_ns; /* heatmap */
 };
 
 /* Shared switches. A command lists the tables that it supports, and rejects the others. */

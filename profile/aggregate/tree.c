@@ -144,31 +144,19 @@ uint32_t tree_add_stack(struct tree *t, struct profile *into, const struct profi
 	return tree_add_thread_stack(t, into, from, s, weight, false);
 }
 
-static int tree_add_samples(struct tree *t, struct profile *into, const struct profile *from,
-			    enum metric metric, bool by_total, bool threads)
+int tree_add(struct tree *t, struct profile *profile, enum metric metric, bool by_total,
+	     bool threads)
 {
 	if (tree_open(t))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < from->count; i++) {
-		const struct sample *s = &from->samples[i];
+	for (uint32_t i = 0; i < profile->count; i++) {
+		const struct sample *s = &profile->samples[i];
 
 		if (s->metric == metric && s->stack)
-			tree_add_thread_stack(t, into, from, s, by_total ? s->total : s->count,
-					      threads);
+			tree_add_thread_stack(t, profile, profile, s,
+					      by_total ? s->total : s->count, threads);
 	}
 	return t->out_of_memory ? -ENOMEM : 0;
-}
-
-int tree_add(struct tree *tree, struct profile *profile, enum metric metric, bool by_total,
-	     bool threads)
-{
-	return tree_add_samples(tree, profile, profile, metric, by_total, threads);
-}
-
-int tree_add_base(struct tree *tree, struct profile *profile, const struct profile *base,
-		  enum metric metric, bool by_total, bool threads)
-{
-	return tree_add_samples(tree, profile, base, metric, by_total, threads);
 }
 
 /* Make lists of children from the parents of all nodes that were not merged. */

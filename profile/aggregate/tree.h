@@ -30,11 +30,6 @@ struct tree {
 int tree_add(struct tree *tree, struct profile *profile, enum metric metric, bool by_total,
 	     bool threads);
 
-/* Add BASE, the base of a comparison with PROFILE. Its names are added to PROFILE's. Same
- * results. */
-int tree_add_base(struct tree *tree, struct profile *profile, const struct profile *base,
-		  enum metric metric, bool by_total, bool threads);
-
 /* Prepare TREE, which starts as {0}, for tree_add_stack(): create its root. Returns 0 or -ENOMEM. */
 int tree_open(struct tree *tree);
 

@@ -1,4 +1,4 @@
-/* Writer of a flame graph as one HTML page. */
+/* Writer of a flame graph, or a heatmap with one, as one HTML page. */
 #include "profile/flamegraph/flamegraph_write.h"
 
 #include <inttypes.h>
@@ -9,7 +9,10 @@
 #include "profile/page/page_stacks.h"
 
 PAGE_EMBED(flamegraph_script, "profile/flamegraph/flamegraph.js");
-extern const char flamegraph_script[];
+PAGE_EMBED(heatmap_script, "profile/flamegraph/heatmap.js");
+PAGE_EMBED(heatmap_style, "profile/flamegraph/heatmap.css");
+PAGE_EMBED(heatmap_html, "profile/flamegraph/heatmap.html");
+extern const char flamegraph_script[], heatmap_script[], heatmap_style[], heatmap_html[];
 
 /* Write member NAME: the effective sample size of PROFILE; null if its shares are exact. */
 static void flamegraph_write_effective(FILE *out, const struct flamegraph *graph, const char *name,
@@ -32,19 +35,25 @@ static void flamegraph_write_meta(FILE *out, const struct flamegraph *graph,
 	char losses[512], notice[256];
 
 	losses_text(&profile->losses, graph->metric == METRIC_LIVE, losses, sizeof(losses));
-	page_stacks_notice(stacks, 0, notice, sizeof(notice));
+	page_stacks_notice(stacks, graph->row_ms, notice, sizeof(notice));
 	page_json_start(out, "meta");
 	fputs("{\"title\":", out);
 	page_json_string(out, graph->title);
-	fputs(",\"notices\":[", out);
+	fputs(",\"losses\":", out);
 	page_json_string(out, losses);
-	fputc(',', out);
+	fputs(",\"notice\":", out);
 	page_json_string(out, notice);
-	fprintf(out, "],\"start_ms\":%" PRId64 ",\"end_ms\":%" PRId64,
+	fprintf(out, ",\"start_ms\":%" PRId64 ",\"end_ms\":%" PRId64,
 		has_time ? profile->start_ns / 1000000 : 0,
 		has_time ? profile->end_ns / 1000000 : 0);
 	flamegraph_write_effective(out, graph, "effective", graph->profile);
 	flamegraph_write_effective(out, graph, "base_effective", graph->base);
+	if (graph->row_ms)
+		fprintf(out,
+			",\"heat\":{\"start_ms\":%" PRId64
+			",\"row_ms\":%u,\"rows\":%u,\"column_ms\":%" PRIu64 "}",
+			stacks->start_ms, stacks->row_ms, stacks->rows,
+			(uint64_t)graph->column_ms * stacks->row_ms / graph->row_ms);
 	fprintf(out, ",\"unit\":\"%s\",\"threads\":%s,\"reverse\":%s}",
 		graph->by_total ? text->total_unit : text->count_unit,
 		graph->threads ? "true" : "false", graph->reverse ? "true" : "false");
@@ -67,6 +76,7 @@ static int flamegraph_write_stacks(FILE *file, const struct page_stacks *stacks,
 int flamegraph_write(FILE *file, const struct flamegraph *graph)
 {
 	static const char *const scripts[] = { flamegraph_script, NULL };
+	static const char *const heat_scripts[] = { heatmap_script, flamegraph_script, NULL };
 	struct page_stacks stacks = { 0 };
 	int err = page_stacks_add(&stacks, graph->profile, graph->profile, graph->metric,
 				  graph->by_total, false);
@@ -75,15 +85,17 @@ int flamegraph_write(FILE *file, const struct flamegraph *graph)
 		err = page_stacks_add(&stacks, graph->profile, graph->base, graph->metric,
 				      graph->by_total, true);
 	if (!err)
-		err = page_stacks_finish(&stacks, graph->profile, graph->min_share, 0);
+		err = page_stacks_finish(&stacks, graph->profile, graph->min_share, graph->row_ms);
 	if (err)
 		goto out;
-	page_write_start(file, graph->title, NULL);
+	page_write_start(file, graph->title, graph->row_ms ? heatmap_style : NULL);
 	fputs(page_header, file);
+	if (graph->row_ms)
+		fputs(heatmap_html, file);
 	fputs(page_graph, file);
 	flamegraph_write_meta(file, graph, &stacks);
 	err = flamegraph_write_stacks(file, &stacks, graph->profile);
-	page_write_scripts(file, scripts);
+	page_write_scripts(file, graph->row_ms ? heat_scripts : scripts);
 	page_write_end(file);
 out:
 	page_stacks_free(&stacks);

@@ -1,4 +1,4 @@
-/* Writer of a flame graph as one HTML page without external resources. */
+/* Writer of a flame graph, or a heatmap with one, as one HTML page without external resources. */
 #ifndef PROFILE_FLAMEGRAPH_FLAMEGRAPH_WRITE_H
 #define PROFILE_FLAMEGRAPH_FLAMEGRAPH_WRITE_H
 
@@ -17,6 +17,9 @@ struct flamegraph {
 	const struct profile *base;
 	double min_share; /* frames with a smaller share of the total are merged */
 	const char *title;
+
+	/* A heatmap: the samples of the profile have times. 0: none. */
+	uint32_t row_ms, column_ms;
 };
 
 /* Returns 0 or -ENOMEM. The caller checks FILE for write errors. */

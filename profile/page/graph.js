@@ -8,7 +8,7 @@ const graph = {
 	hit: null, threadHit: null, matches: [], step: -1, selected: 0, tableSort: 'self', table: false,
 	threadOk: null, labelOk: null,
 	ranges: null, /* [test of the profile's samples, test of the compared ones]: by index of a sample in set 0 */
-	extraState: () => ({}), onUpdate: () => {},
+	extraState: () => ({}), onSelect: () => {}, onLoad: () => {},
 };
 const canvas = $('graph');
 let width = 0, height = 0, context = null, rows = [];
@@ -194,6 +194,7 @@ function updateSelection() {
 		baseTest ? [set, sampleTest(set, baseTest), true] : [baseSet, sampleTest(baseSet), true]]);
 	graph.views.clear();
 	showView(zoom);
+	graph.onSelect();
 }
 function forwardView() {
 	if (!graph.views.has('plain')) graph.views.set('plain', new Forward(graph.selection, false));
@@ -215,7 +216,6 @@ function showView(path = '') {
 	search();
 	zoomTo(graph.zoom);
 	showTable();
-	graph.onUpdate();
 }
 function zoomTo(n) {
 	graph.zoom = graph.focus = n;
@@ -291,16 +291,17 @@ function scrollTo(n) {
 /* ---- texts ---- */
 
 function unitAmount(v) { return amount(v, graph.meta.unit); }
-/* A share of WHOLE, the weight of a node. The profile's effective sample size is divided likewise. */
-function shareText(part, whole, ofBase) {
-	const effective = ofBase ? graph.meta.base_effective : graph.meta.effective;
-	const all = ofBase && !graph.ranges ? graph.allBase : graph.all;
-	return percent(part, whole, effective && all ? effective * whole / all : null);
+/* Effective sample size of WHOLE, a part of the profile or of the base; null: shares are exact. */
+function effectiveSize(whole, ofBase) {
+	const { meta, all, allBase, ranges } = graph, base = ofBase && !ranges;
+	const effective = base ? meta.base_effective : meta.effective, sum = base ? allBase : all;
+	return effective && sum ? effective * whole / sum : null;
 }
+function shareText(part, whole, ofBase) { return percent(part, whole, effectiveSize(whole, ofBase)); }
 function changeText(n) {
-	const { view } = graph, whole = view.total[0], base = view.baseTotal[0], { meta } = graph;
-	const places = Math.min(digits(interval(view.total[n], whole, meta.effective)),
-		digits(interval(view.baseTotal[n], base, meta.base_effective)));
+	const { total, baseTotal } = graph.view;
+	const places = Math.min(digits(interval(total[n], total[0], effectiveSize(total[0], false))),
+		digits(interval(baseTotal[n], baseTotal[0], effectiveSize(baseTotal[0], true))));
 	return `${change(n) < 0 ? '' : '+'}${(change(n) * 100).toFixed(places)} points`;
 }
 function describe(n) {
@@ -506,8 +507,8 @@ function loadState() {
 	graph.coloring = Object.hasOwn(COLORINGS, s.c || '') ? s.c : 'kind';
 	$('coloring').value = graph.coloring;
 	colors.clear();
-	if (graph.onLoad) graph.onLoad(s);
 	readFilters();
+	graph.onLoad(s);
 	graph.view = null;
 	updateSelection();
 	zoomTo(graph.view.findPath(s.z));
@@ -616,12 +617,12 @@ function addNotice(text) {
 	$('facts').after(p);
 }
 
-/* Show the profile STACKS with META: title, unit, effective, base_effective, threads, reverse, start_ms, end_ms, notices. */
+/* Show the profile STACKS with META: title, unit, effective, base_effective, threads, reverse, start_ms, end_ms, losses, notice. */
 function startGraph(meta, stacks) {
 	const sum = set => set.value.reduce((a, b) => a + b, 0);
 	Object.assign(graph, { meta, stacks, all: sum(stacks.sets[0]), allBase: sum(stacks.sets[1]) });
 	document.title = $('title').textContent = meta.title;
-	for (const text of meta.notices) addNotice(text);
+	for (const text of [meta.losses, meta.notice]) addNotice(text);
 	graph.kinds = new Set(Array.from({ length: stacks.frames - 1 }, (_, f) => kindOf(stacks, f + 1)));
 	fillThreads();
 	fillLabels();

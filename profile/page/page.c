@@ -2,6 +2,7 @@
 #include "profile/page/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/basics/text.h"
 
@@ -18,15 +19,22 @@ PAGE_EMBED(page_graph, "profile/page/graph.html");
 	"base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "   \
 	"trusted-types 'none'"
 
+/* Write TEXT, without what moves a terminal: the page may be printed on one. */
 static void html_write_text(FILE *file, const char *text)
 {
-	for (; *text; text++)
-		if (*text == '<')
+	char *copy = strdup(text);
+
+	if (!copy)
+		return;
+	text_clean_string(copy);
+	for (const char *p = copy; *p; p++)
+		if (*p == '<')
 			fputs("&lt;", file);
-		else if (*text == '&')
+		else if (*p == '&')
 			fputs("&amp;", file);
 		else
-			fputc(*text, file);
+			fputc(*p, file);
+	free(copy);
 }
 
 void page_write_start(FILE *file, const char *title, const char *style)

@@ -135,8 +135,8 @@ function css(name) { return getComputedStyle(document.documentElement).getProper
 	prefersDark.addEventListener('change', e => setTheme(e.matches));
 }
 
-/* Set CANVAS to a size in CSS pixels. Returns its context, which is scaled to device pixels, and cleared. */
-function startDrawing(canvas, width, height) {
+/* Set CANVAS to a size in CSS pixels. Returns its context, which is scaled to device pixels, and filled with BACK. */
+function startDrawing(canvas, width, height, back = css('--back')) {
 	const ratio = theme.printing ? 2 : window.devicePixelRatio || 1, context = canvas.getContext('2d');
 	const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
 	if (canvas.width !== w || canvas.height !== h) {
@@ -146,7 +146,7 @@ function startDrawing(canvas, width, height) {
 	}
 	context.setTransform(ratio, 0, 0, ratio, 0, 0);
 	context.globalAlpha = 1;
-	context.fillStyle = css('--back');
+	context.fillStyle = back;
 	context.fillRect(0, 0, width, height);
 	context.textBaseline = 'middle';
 	context.font = '12px "DejaVu Sans Mono", "Cascadia Mono", Menlo, monospace';

@@ -261,9 +261,11 @@ int page_stacks_finish(struct page_stacks *stacks, struct profile *profile, doub
 	if (err)
 		return err;
 	page_stacks_set_rows(stacks, row_ms);
-	if (!row_ms)
-		page_stacks_add_up(stacks, 0);
-	page_stacks_add_up(stacks, 1);
+	for (int set = row_ms ? 1 : 0; set < 2; set++) {
+		for (uint32_t i = 0; i < stacks->counts[set]; i++)
+			stacks->samples[set][i].time_ms = 0;
+		page_stacks_add_up(stacks, set);
+	}
 	return 0;
 }
 
@@ -286,18 +288,14 @@ static int page_tables_fill(struct page_tables *tables, const struct page_stacks
 		return -ENOMEM;
 	for (uint32_t i = 1; i < stacks->tree.count; i++) {
 		const struct node *n = &stacks->tree.nodes[i];
-		const struct page_frame frame = {
-			.name = intern_string(&tables->strings,
-					      intern_text(&profile->names, n->name)),
-			.module = n->module ? intern_string(&tables->strings,
-							    intern_text(&profile->names, n->module))
-					    : 0,
-			.type = node_type(n),
-			.category = n->category,
-		};
+		struct page_frame frame = { .type = node_type(n), .category = n->category };
 
-		if (!stacks->numbers[i])
+		if (!stacks->numbers[i]) /* merged */
 			continue;
+		frame.name = intern_string(&tables->strings, intern_text(&profile->names, n->name));
+		if (n->module)
+			frame.module = intern_string(&tables->strings,
+						     intern_text(&profile->names, n->module));
 		tables->frame_of[i] = intern(&tables->frames, &frame, sizeof(frame));
 		if (!frame.name || !tables->frame_of[i])
 			return -ENOMEM;
@@ -387,7 +385,7 @@ void page_stacks_notice(const struct page_stacks *stacks, uint32_t wanted_row_ms
 				  100 * stacks->least / whole);
 	if (stacks->row_ms != wanted_row_ms && length >= 0 && (size_t)length < size)
 		snprintf(text + length, size - (size_t)length,
-			 "%sRows are %u ms instead of %u ms, as there are too many samples.",
+			 "%sRows are %u ms instead of %u ms: the page has limits.",
 			 length ? " " : "", stacks->row_ms, wanted_row_ms);
 }
 

@@ -47,7 +47,7 @@ int page_stacks_finish(struct page_stacks *stacks, struct profile *profile, doub
 int page_stacks_write(struct page_data *data, const struct page_stacks *stacks,
 		      const struct profile *profile);
 
-/* Format a line about stacks that are merged, and rows that are longer, because of the limits; "" if there are none. */
+/* Format a line that names merged frames and longer rows; "" without any. */
 void page_stacks_notice(const struct page_stacks *stacks, uint32_t wanted_row_ms, char *text,
 			size_t size);
 

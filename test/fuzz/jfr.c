@@ -9,6 +9,7 @@
 #include "profile/aggregate/heap_order.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/aggregate/tree.h"
+#include "profile/flamegraph/flamegraph_write.h"
 #include "profile/jfr/polls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,6 +45,25 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 	raw_stack_free(&stack);
 }
 
+/* A flame graph or a heatmap of what was read, to nowhere. */
+static void write_page(struct profile *profile, uint64_t choice)
+{
+	struct flamegraph graph = { .profile = profile,
+				    .metric = METRIC_CPU,
+				    .min_share = choice & 4 ? 0.1 : 0,
+				    .row_ms = choice & 8 ? 20 : 0,
+				    .column_ms = 1000,
+				    .title = "fuzz" };
+	FILE *file = fopen("/dev/null", "w");
+
+	for (uint32_t i = 0; i < profile->count; i++)
+		profile->samples[i].time_ms = (int64_t)(i * UINT64_C(0x9E3779B97F4A7C15));
+	if (file) {
+		flamegraph_write(file, &graph);
+		fclose(file);
+	}
+}
+
 static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 {
 	struct feed_chunk from = { .file = "a_1_2.jfr", .data = data, .header = *header };
@@ -72,6 +92,7 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	polls_free(&polls);
 	if (!tree_add(&tree, &profile, METRIC_CPU, false, true))
 		tree_sort(&tree, &profile);
+	write_page(&profile, header->size);
 	tree_free(&tree);
 	resolve_close(&resolve);
 	profile_free(&profile);
