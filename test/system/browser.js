@@ -113,4 +113,4 @@ function runPageTest(path, profile, test) {
 		.then(status => { clearTimeout(limit); page ? page.close(status) : process.exit(status); });
 }
 
-module.exports = { runPageTest, check };
+module.exports = { startBrowser, runPageTest, check };
