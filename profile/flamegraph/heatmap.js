@@ -14,10 +14,11 @@ function heatColor(t) {
 }
 function rangeColors() { return theme.dark ? ['#ff7b72', '#79c0ff'] : ['#c4261d', '#0b57d0']; }
 
-/* ---- counts ---- */
+/* ---- counts: of the samples that the filters and the search select ---- */
 
 function countCells() {
-	const [set] = graph.stacks.sets, test = sampleTest(set), { counts, sums, perColumn } = heat;
+	const [set] = graph.stacks.sets, match = graph.matchTest, test = sampleTest(set, match && (i => match(set, i)));
+	const { counts, sums, perColumn } = heat;
 	counts.fill(0);
 	sums.fill(0);
 	for (let i = 0; i < set.count; i++) if (test(i)) counts[set.row[i]] += set.value[i];
@@ -141,7 +142,7 @@ function drawScale() {
 		context.fillRect(x, 0, 1, scale.height);
 	}
 	$('least').textContent = '0';
-	$('most').textContent = `${unitAmount(heat.cap)} in ${amount(heat.row * 1e6, 'nanoseconds')}`;
+	$('most').textContent = `${unitAmount(heat.cap)}${graph.matchTest ? ' that match' : ''} in ${amount(heat.row * 1e6, 'nanoseconds')}`;
 }
 
 /* ---- ranges ---- */
@@ -290,7 +291,7 @@ function startHeat(meta, stacks) {
 	const columns = Math.max(1, Math.ceil(rows / perColumn));
 	Object.assign(heat, { start: start_ms, row: row_ms, perColumn, columns, to: columns, counts: new Float64Array(Math.max(1, rows)),
 		sums: new Float64Array(columns) });
-	graph.onSelect = () => { countCells(); showRanges(); drawHeat(); };
+	graph.onSelect = graph.onSearch = () => { countCells(); showRanges(); drawHeat(); };
 	graph.extraState = () => ({ a: writeRange(heat.a), b: writeRange(heat.b),
 		w: heat.from || heat.to < heat.columns ? `${heat.from}-${heat.to}` : '' });
 	graph.onLoad = s => {

@@ -5,10 +5,10 @@ const ROW = 19, MATCHES_MAX = 10000, ROWS_MAX = 300, OPTIONS_MAX = 500;
 const graph = {
 	meta: null, stacks: null, selection: null, view: null, views: new Map(),
 	inverted: false, byThread: false, coloring: 'kind', zoom: 0, focus: 0, hover: -1,
-	hit: null, threadHit: null, matches: [], step: -1, selected: 0, tableSort: 'self', table: false,
+	hit: null, threadHit: null, matchTest: null, matchedWeight: 0, matches: [], step: -1, selected: 0, tableSort: 'self', table: false,
 	threadOk: null, labelOk: null,
 	ranges: null, /* [test of the profile's samples, test of the compared ones]: by index of a sample in set 0 */
-	extraState: () => ({}), onSelect: () => {}, onLoad: () => {},
+	extraState: () => ({}), onSelect: () => {}, onSearch: () => {}, onLoad: () => {},
 };
 const canvas = $('graph');
 let width = 0, height = 0, context = null, rows = [];
@@ -40,13 +40,13 @@ function kindColor(kind, shift = 0) {
 /* Ways to colour: text, colour of a frame, and legend as [colour, text]. */
 const COLORINGS = {
 	kind: {
-		text: 'Colours: kinds of code',
+		text: 'Colour by kind',
 		/* The name varies the lightness, so that neighbours differ. */
 		color: (stacks, f) => kindColor(kindOf(stacks, f), hash(stacks.name(f)) % 7 - 3),
 		legend: () => Object.keys(KINDS).filter(k => graph.kinds.has(k)).map(k => [kindColor(k), KINDS[k][0]]),
 	},
 	module: {
-		text: 'Colours: libraries and classes',
+		text: 'Colour by library',
 		color: (stacks, f) => {
 			const module = stacks.module(f);
 			return hsl(HUES[hash(module) % HUES.length], module ? 52 : 8, (theme.dark ? 33 : 76) + hash(stacks.name(f)) % 7 - 3);
@@ -221,7 +221,6 @@ function zoomTo(n) {
 	graph.zoom = graph.focus = n;
 	layout();
 	$('scroll').scrollTop = Math.max(0, Math.min($('scroll').scrollTop, graph.view.depth(n) * ROW));
-	$('reset').disabled = n === 0;
 	draw();
 	updateStatus();
 	saveState();
@@ -249,15 +248,17 @@ function search() {
 		graph.matches.sort((a, b) => view.width[b] - view.width[a]);
 	}
 	$('previous').disabled = $('next').disabled = !graph.matches.length;
+	graph.matchTest = hasHits() ? matchTest(stacks, Uint8Array.from(stacks.functionOf, (_, f) => isHit(f) ? 1 : 0), graph.threadHit) : null;
+	graph.matchedWeight = graph.matchTest ? matchedWeight(graph.selection, graph.matchTest) : 0;
 	showMatches();
+	graph.onSearch();
 }
 function showMatches() {
 	const count = graph.matches.length, { selection } = graph;
 	let text = '';
 	if (hasHits() && !count) text = 'no match';
 	else if (hasHits()) {
-		const hit = Uint8Array.from(graph.stacks.functionOf, (_, f) => isHit(f) ? 1 : 0);
-		const [part] = matchedWeight(selection, hit, graph.hit && graph.threadHit);
+		const part = graph.matchedWeight;
 		text = (graph.step < 0 ? `${count.toLocaleString('en')} ${count === 1 ? 'match' : 'matches'}`
 			: `${graph.step + 1} of ${count.toLocaleString('en')}`) + `: ${shareText(part, selection.whole, false)}`;
 	}
@@ -557,6 +558,15 @@ function toggle(what) {
 	saveState();
 }
 function changeSearch() { search(); if (graph.table && !graph.selected) showTable(); draw(); saveState(); }
+/* The whole graph, without a search and a selected function. */
+function reset() {
+	$('search').value = '';
+	graph.selected = 0;
+	search();
+	showTable();
+	zoomTo(0);
+	canvas.focus();
+}
 function startPrinting() {
 	theme.before = theme.dark;
 	theme.printing = true;
@@ -571,15 +581,7 @@ function endPrinting() {
 const KEYS = { '/': () => $('search').focus(), i: () => toggle('inverted'), r: () => toggle('inverted'), t: () => toggle('byThread'),
 	v: () => toggle('table'), d: () => $('theme').click(), n: () => stepMatch(1), N: () => stepMatch(-1), p: () => stepMatch(-1) };
 function onPageKey(event) {
-	if (event.key === 'Escape') {
-		$('search').value = '';
-		graph.selected = 0;
-		search();
-		showTable();
-		zoomTo(0);
-		canvas.focus();
-		return;
-	}
+	if (event.key === 'Escape') return reset();
 	if (event.ctrlKey || event.metaKey || event.altKey) return;
 	if (event.target === $('search') && event.key === 'Enter') { stepMatch(event.shiftKey ? -1 : 1); return; }
 	if (event.target.matches('input, select') || !Object.hasOwn(KEYS, event.key)) return;
@@ -590,7 +592,7 @@ function addListeners() {
 	$('invert').onclick = () => toggle('inverted');
 	$('threads').onclick = () => toggle('byThread');
 	$('table').onclick = () => toggle('table');
-	$('reset').onclick = () => zoomTo(0);
+	$('reset').onclick = reset;
 	$('theme').onclick = () => setTheme(!theme.dark);
 	$('next').onclick = () => stepMatch(1);
 	$('previous').onclick = () => stepMatch(-1);

@@ -304,15 +304,19 @@ class Inverted extends View {
 	each(visit) { for (let i = 1; i < this.frame.length; i++) visit(i); }
 }
 
-/* Share of the stacks with a frame that HIT, an array by frame, has. Returns [part, part of the base]. */
-function matchedWeight(selection, hit, threadHit) {
-	const { stacks } = selection, n = stacks.parent.length, inside = new Uint8Array(n);
+/* Returns a test of the samples of SET by index: whether a frame of the stack has HIT, an array by frame, or the thread
+ * has THREAD_HIT, which may be null. */
+function matchTest(stacks, hit, threadHit) {
+	const n = stacks.parent.length, inside = new Uint8Array(n);
 	for (let i = 1; i < n; i++) inside[i] = inside[stacks.parent[i]] || hit[stacks.frame[i]];
-	const sums = [0, 0];
+	return (set, i) => inside[set.node[i]] || threadHit && threadHit[set.thread[i]];
+}
+/* The weight of SELECTION's samples, without its base, that pass TEST(set, i). */
+function matchedWeight(selection, test) {
+	let sum = 0;
 	for (const [set, wanted, isBase] of selection.parts)
-		for (let i = 0; i < set.count; i++)
-			if ((inside[set.node[i]] || threadHit && threadHit[set.thread[i]]) && wanted(i)) sums[isBase ? 1 : 0] += set.value[i];
-	return sums;
+		for (let i = 0; i < set.count && !isBase; i++) if (test(set, i) && wanted(i)) sum += set.value[i];
+	return sum;
 }
 
 /* Functions with self and total weight. A recursive function counts once per stack. */

@@ -64,7 +64,11 @@ runPageTest(browser, dir + '/profile', async page => {
 	await key('Escape');
 	check('Escape shows the whole time', await value('graph.view.total[0]') === 594, await text('range'));
 
-	// A filter changes the counts.
+	// A search and a filter change the counts.
+	await value("$('search').value = 'burn_hot'; changeSearch()");
+	check('a search', await sum(0, 1e9) === 435 && /that match/.test(await text('most')), await text('most'));
+	await page.clickElement('#reset');
+	check('and without', await sum(0, 1e9) === 594, await text('most'));
 	await value("{ $('thread').selectedIndex = 1; $('thread').dispatchEvent(new Event('change')); }");
 	check('one thread', await sum(0, 1e9) === await value('graph.view.total[0]') && await sum(0, 1e9) < 594, await text('facts'));
 
