@@ -91,7 +91,10 @@ function drawRange(context, w, [start, end], color) {
 	const y0 = y(start % perColumn), y1 = y(last % perColumn + 1), bottom = y(perColumn);
 	context.beginPath();
 	if (first === final) context.rect(x(first), y0, w, y1 - y0);
-	else {
+	else if (first + 1 === final) {
+		context.rect(x(first), y0, w, bottom - y0);
+		context.rect(x(final), top, w, y1 - top);
+	} else {
 		const points = [[x(first), y0], [x(first + 1), y0], [x(first + 1), top], [x(final + 1), top], [x(final + 1), y1],
 			[x(final), y1], [x(final), bottom], [x(first), bottom]];
 		points.forEach(([px, py], i) => i ? context.lineTo(px, py) : context.moveTo(px, py));
@@ -142,15 +145,16 @@ function drawScale() {
 		context.fillRect(x, 0, 1, scale.height);
 	}
 	$('least').textContent = '0';
-	$('most').textContent = `${unitAmount(heat.cap)}${graph.matchTest ? ' that match' : ''} in ${amount(heat.row * 1e6, 'nanoseconds')}`;
+	$('most').textContent = `${countText(heat.cap)} in ${amount(heat.row * 1e6, 'nanoseconds')}`;
 }
 
 /* ---- ranges ---- */
 
+function countText(sum) { return unitAmount(sum) + (graph.matchTest ? ' that match' : ''); }
 function rangeText([start, end], sum) {
 	const decimals = heat.row % 1000 ? 3 : 0;
 	return `${timeText(rowMs(start), decimals)} to ${timeText(rowMs(end), decimals)} (${amount((end - start) * heat.row * 1e6, 'nanoseconds')}): ` +
-		unitAmount(sum);
+		countText(sum);
 }
 function showRanges() {
 	const { a, b, comparing } = heat;

@@ -430,15 +430,21 @@ function option(value, text, parent) {
 	parent.append(o);
 	return o;
 }
-/* The sum of the profile's values by COLUMN of set 0. */
+/* The sum of the profile's values by COLUMN, of the range and the stacks that match a search. */
 function sumBy(column) {
-	const sums = new Map(), [set] = graph.stacks.sets;
-	for (let i = 0; i < set.count; i++) sums.set(set[column][i], (sums.get(set[column][i]) || 0) + set.value[i]);
-	return sums;
+	const sums = new Map(), [set] = graph.stacks.sets, match = graph.matchTest, [inRange] = graph.ranges || [];
+	let whole = 0;
+	for (let i = 0; i < set.count; i++) {
+		if (match && !match(set, i) || inRange && !inRange(i)) continue;
+		sums.set(set[column][i], (sums.get(set[column][i]) || 0) + set.value[i]);
+		whole += set.value[i];
+	}
+	return [sums, whole];
 }
-function addOptions(parent, entries) {
+/* Add options of [value, text, weight], the heaviest first. */
+function addOptions(parent, entries, whole) {
 	entries.sort((a, b) => b[2] - a[2]);
-	for (const [value, text, v] of entries.slice(0, OPTIONS_MAX)) option(value, `${text} ${shortPercent(v, graph.all)}`, parent);
+	for (const [value, text, v] of entries.slice(0, OPTIONS_MAX)) option(value, `${text} ${shortPercent(v, whole)}`, parent);
 	if (entries.length > OPTIONS_MAX) option('', `… and ${entries.length - OPTIONS_MAX} more`, parent).disabled = true;
 }
 function group(parent, text) {
@@ -449,32 +455,38 @@ function group(parent, text) {
 }
 /* Plain name of a thread: "[worker tid=12]" is "worker". */
 function plainName(name) { return name.replace(/^\[(.*?)( tid=\d+)?\]$/, '$1'); }
-function fillThreads() {
-	const select = $('thread'), { threads } = graph.stacks, sums = sumBy('thread'), pools = new Map();
+function fillThreads(select) {
+	const { threads } = graph.stacks, [sums, whole] = sumBy('thread'), pools = new Map();
 	for (const [t, v] of sums) {
 		const name = plainName(threads[t]), pool = pools.get(name) || [0, 0];
 		pools.set(name, [pool[0] + v, pool[1] + 1]);
 	}
-	option('', `All threads (${sums.size})`, select);
+	option('', `${(threads.length - 1).toLocaleString('en')} threads`, select);
 	const shared = [...pools].filter(([, [, count]]) => count > 1);
-	if (shared.length) addOptions(group(select, 'Threads of one name'), shared.map(([name, [v, count]]) => ['name ' + name, `${name} × ${count}`, v]));
-	addOptions(group(select, 'Threads'), [...sums].map(([t, v]) => ['id ' + threads[t], threads[t], v]));
-	select.hidden = sums.size < 2;
+	if (shared.length)
+		addOptions(group(select, 'Threads of one name'), shared.map(([name, [v, count]]) => ['name ' + name, `${name} × ${count}`, v]), whole);
+	addOptions(group(select, 'Threads'), [...sums].map(([t, v]) => ['id ' + threads[t], threads[t], v]), whole);
+	select.hidden = threads.length < 3;
 }
-function fillLabels() {
-	const select = $('label'), { labels } = graph.stacks, byLabel = sumBy('label'), values = new Map();
+function fillLabels(select) {
+	const { labels } = graph.stacks, [byLabel, whole] = sumBy('label'), keys = new Map();
 	for (const [l, v] of byLabel)
-		for (const line of new Set(labels[l])) values.set(line, (values.get(line) || 0) + v);
-	const keys = new Map();
-	for (const [line, v] of values) {
-		const key = line.split('=', 1)[0];
-		if (!keys.has(key)) keys.set(key, []);
-		keys.get(key).push([line, line.slice(key.length + 1), v]);
-	}
+		for (const line of new Set(labels[l])) {
+			const key = line.split('=', 1)[0], values = keys.get(key) || new Map();
+			keys.set(key, values.set(line, (values.get(line) || 0) + v));
+		}
 	option('', 'All labels', select);
-	for (const [key, entries] of keys)
-		if (entries.length > 1 || entries[0][2] < graph.all) addOptions(group(select, key), entries);
-	select.hidden = select.options.length < 2;
+	for (const [key, values] of keys)
+		addOptions(group(select, key), [...values].map(([line, v]) => [line, line.slice(key.length + 1), v]), whole);
+	select.hidden = labels.every(lines => !lines.length);
+}
+/* Fill a list again before it opens, as the shares depend on the range and the search. */
+function fillFilter(id) {
+	const select = $(id), { value } = select;
+	select.replaceChildren();
+	(id === 'thread' ? fillThreads : fillLabels)(select);
+	if (value && ![...select.options].some(o => o.value === value)) option(value, value.replace(/^(id|name) /, ''), select);
+	select.value = value;
 }
 function readFilters() {
 	const { threads, labels } = graph.stacks, thread = $('thread').value, label = $('label').value;
@@ -597,7 +609,10 @@ function addListeners() {
 	$('next').onclick = () => stepMatch(1);
 	$('previous').onclick = () => stepMatch(-1);
 	$('search').oninput = changeSearch;
-	for (const id of ['thread', 'label']) $(id).onchange = () => { readFilters(); updateSelection(); saveState(); };
+	for (const id of ['thread', 'label']) {
+		$(id).onchange = () => { readFilters(); updateSelection(); saveState(); };
+		for (const type of ['pointerdown', 'focus']) $(id).addEventListener(type, () => fillFilter(id));
+	}
 	$('coloring').onchange = e => { graph.coloring = e.target.value; colors.clear(); drawLegend(); draw(); saveState(); };
 	canvas.addEventListener('mousemove', e => { graph.hover = nodeAt(e); updateTip(e); updateStatus(); draw(); });
 	canvas.addEventListener('mouseleave', e => { graph.hover = -1; showTip(e); updateStatus(); draw(); });
@@ -626,8 +641,7 @@ function startGraph(meta, stacks) {
 	document.title = $('title').textContent = meta.title;
 	for (const text of [meta.losses, meta.notice]) addNotice(text);
 	graph.kinds = new Set(Array.from({ length: stacks.frames - 1 }, (_, f) => kindOf(stacks, f + 1)));
-	fillThreads();
-	fillLabels();
+	for (const id of ['thread', 'label']) fillFilter(id);
 	for (const [name, { text }] of Object.entries(COLORINGS)) option(name, text, $('coloring'));
 	$('coloring').hidden = stacks.sets[1].count > 0;
 	addListeners();

@@ -168,6 +168,11 @@ runPageTest(browser, dir + '/profile', async page => {
 		await open('labels');
 		const options = await value("[...$('label').options].map(o => o.value)");
 		check('labels', options.some(o => o.startsWith('host=')), options.join(' '));
+		// Of the stacks that match a search, the share of each value.
+		await value("$('search').value = 'burn_hot'; changeSearch(); $('label').focus()");
+		const texts = await value("[...$('label').options].map(o => o.textContent).join('; ')");
+		check('labels of a search', /one 100%/.test(texts) && !/two/.test(texts), texts);
+		await value("$('search').value = ''; changeSearch(); $('threads').focus(); $('label').focus()");
 		const whole = await value('view().total[0]');
 		await value("{ $('label').value = [...$('label').options].find(o => o.value.startsWith('host=')).value; $('label').dispatchEvent(new Event('change')); }");
 		const part = await value('view().total[0]');
