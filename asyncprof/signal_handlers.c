@@ -70,7 +70,7 @@ static uint32_t samples_take_due(uintptr_t value, const ucontext_t *context)
 	if (!timer)
 		return 0;
 	is_due = cpu_timer_is_due(timer, cpu_ns);
-	if (is_due && handler_budget_begin())
+	if (is_due && handler_budget_begin(cpu_ns))
 		due = cpu_timer_advance(timer, cpu_ns);
 	cpu_timer_continue(timer, cpu_ns, !is_due && sample_in_call(context));
 	return due;
@@ -113,7 +113,7 @@ static uint32_t signal_count_samples(const siginfo_t *info, const ucontext_t *co
 {
 	if (info->si_code == SI_TIMER)
 		return samples_take_due((uintptr_t)info->si_value.sival_ptr, context);
-	if (handler_budget_begin() || !signal_may_be_skipped(info))
+	if (handler_budget_begin_wall(clock_cpu_ns()) || !signal_may_be_skipped(info))
 		return 1;
 	engine_thread_count_skipped(1);
 	return 0;

@@ -3,39 +3,56 @@
 
 #include "core/clock.h"
 
-/* The pause after a sample that took T, in multiples of T: CPU time, or wall-clock time. */
-#define CPU_SHARE  10
+/* A thread's CPU time pays for this part of it in handlers. */
+#define CPU_SHARE 16
+
+/* A thread may be in debt by so much. The longest walk takes a millisecond (WALK_BUDGET_NS), and this, in 100 ms of CPU
+ * time: (0.4 + 1 + 100 / 16) / (1 + 1 / 16) ms = 7.2 ms. The rest of 10 ms is for refused signals. */
+#define CREDIT_NS 400000u
+
+/* Of the wall-clock time, for signals that are lost if refused. */
 #define WALL_SHARE 50
 
 /* The kernel's time to enter and leave a handler. */
 #define ENTRY_NS 2000u
 
-/* Reading the CPU clock costs a system call. It is read only for handlers that take longer than
- * this, and for the sample after such a handler. A handler may also take long because its thread
- * has no processor. */
+/* The CPU clock is read only after handlers that took longer than this: a thread may have no processor meanwhile. */
 #define LONG_NS 20000u
-
-/* The most time counted for an unexpected long handler. */
-#define UNEXPECTED_NS 200000u
 
 #define LATE_NS 1000000u
 
+/* Retries of a refused wall-clock sample. A thread that waits earns nothing meanwhile. */
+#define RETRIES_MAX 3
+
 static __thread struct {
-	uint64_t begin_ns, begin_cpu_ns; /* the second is 0 unless a long handler is expected */
-	uint64_t next_ns, next_cpu_ns;   /* the next sample is allowed when either is reached */
-	bool was_long;
+	uint64_t begin_ns, begin_cpu_ns;
+	uint64_t paid_cpu_ns; /* CPU time that has paid for handlers */
+	uint64_t debt_ns;     /* time in handlers that is not paid for */
+	uint64_t next_ns;     /* when the wall-clock time allows the next sample */
+	unsigned refusals;    /* since the last sample */
 } own;
 
-bool handler_budget_begin(void)
+bool handler_budget_begin(uint64_t cpu_ns)
 {
+	uint64_t earned_ns = (cpu_ns - own.paid_cpu_ns) / CPU_SHARE;
+
 	own.begin_ns = clock_monotonic_ns();
-	own.begin_cpu_ns = own.was_long ? clock_cpu_ns() : 0;
-	return own.begin_ns >= own.next_ns || (own.was_long && own.begin_cpu_ns >= own.next_cpu_ns);
+	own.begin_cpu_ns = own.paid_cpu_ns = cpu_ns;
+	own.debt_ns = own.debt_ns > earned_ns ? own.debt_ns - earned_ns : 0;
+	if (own.debt_ns <= CREDIT_NS)
+		return true;
+	own.refusals++;
+	return false;
+}
+
+bool handler_budget_begin_wall(uint64_t cpu_ns)
+{
+	return handler_budget_begin(cpu_ns) || own.begin_ns >= own.next_ns;
 }
 
 uint64_t handler_budget_wait_ns(void)
 {
-	return own.next_ns > own.begin_ns ? own.next_ns - own.begin_ns : 1;
+	return own.refusals <= RETRIES_MAX ? CPU_SHARE * (own.debt_ns - CREDIT_NS) : 0;
 }
 
 bool handler_budget_is_late(void)
@@ -43,26 +60,15 @@ bool handler_budget_is_late(void)
 	return clock_monotonic_ns() - own.begin_ns > LATE_NS;
 }
 
-static uint64_t end_long(uint64_t now_ns, uint64_t took_ns)
-{
-	uint64_t cpu_ns = clock_cpu_ns();
-
-	if (own.begin_cpu_ns)
-		took_ns = cpu_ns - own.begin_cpu_ns;
-	else if (took_ns > UNEXPECTED_NS)
-		took_ns = UNEXPECTED_NS;
-	own.next_cpu_ns = cpu_ns + CPU_SHARE * (took_ns + ENTRY_NS);
-	own.next_ns = now_ns + WALL_SHARE * (took_ns + ENTRY_NS);
-	return took_ns;
-}
-
 uint64_t handler_budget_end(void)
 {
 	uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - own.begin_ns;
 
-	own.was_long = took_ns > LONG_NS;
-	if (own.was_long)
-		return end_long(now_ns, took_ns);
-	own.next_ns = now_ns + CPU_SHARE * (took_ns + ENTRY_NS);
+	if (took_ns > LONG_NS)
+		took_ns = clock_cpu_ns() - own.begin_cpu_ns;
+	own.paid_cpu_ns += took_ns; /* handlers do not pay for handlers */
+	own.debt_ns += took_ns + ENTRY_NS;
+	own.next_ns = now_ns + WALL_SHARE * (took_ns + ENTRY_NS);
+	own.refusals = 0;
 	return took_ns;
 }

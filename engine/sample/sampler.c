@@ -150,7 +150,7 @@ static void take_cpu_sample(struct thread *thread, const ucontext_t *uc)
 	struct cpu_timer *timer = &thread->clock.cpu;
 	uint64_t cpu_ns = own_cpu_ns();
 	bool is_due = cpu_timer_is_due(timer, cpu_ns),
-	     is_allowed = is_due && handler_budget_begin();
+	     is_allowed = is_due && handler_budget_begin(cpu_ns);
 	uint32_t due = is_allowed ? cpu_timer_advance(timer, cpu_ns) : 0;
 
 	cpu_timer_continue(timer, cpu_ns, !is_due && in_system_call(uc));
@@ -220,6 +220,16 @@ static void sampler_forward(int signo, siginfo_t *info, void *uc)
 		without_handler(signo, info, uc);
 }
 
+/* A refused sample is not dropped at once: a thread that has just been sampled runs, so its share would be too small. Of
+ * a thread that waits, the next sample stands for this one too. */
+static void delay_wall_sample(struct thread_clock *clock, uint64_t wait_ns)
+{
+	if (wait_ns)
+		thread_clock_interrupt_again(clock, wait_ns);
+	else
+		thread_clock_interrupted(clock);
+}
+
 static void take_sample(struct thread *thread, enum clock_kind kind, const ucontext_t *uc)
 {
 	cost_add_signal(kind == CLOCK_OF_CPU ? COST_CPU : COST_WALL);
@@ -227,9 +237,8 @@ static void take_sample(struct thread *thread, enum clock_kind kind, const ucont
 		take_cpu_sample(thread, uc);
 		return;
 	}
-	/* Not dropped: a thread that has just been sampled runs, so its share would be too small. */
-	if (!handler_budget_begin()) {
-		thread_clock_interrupt_again(&thread->clock, handler_budget_wait_ns());
+	if (!handler_budget_begin(own_cpu_ns())) {
+		delay_wall_sample(&thread->clock, handler_budget_wait_ns());
 		return;
 	}
 	thread_clock_interrupted(&thread->clock);
@@ -273,7 +282,7 @@ static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t 
 	size_t depth;
 
 	cost_add_signal(COST_STALLS);
-	if (!loop_iteration_is_late(iteration) || !handler_budget_begin())
+	if (!loop_iteration_is_late(iteration) || !handler_budget_begin(own_cpu_ns()))
 		return;
 	thread = threads_self_by_tid(atomic_load_explicit(&iteration->tid, memory_order_relaxed));
 	on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
