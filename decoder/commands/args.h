@@ -70,6 +70,7 @@ struct args {
 	double min_share;
 	uint64_t min_ns;
 	uint64_t row_ns, column_ns; /* heatmap */
+	uint64_t cpu_ns, wall_ns, mem_bytes; /* cost */
 };
 
 /* Shared switches. A command lists the tables that it supports, and rejects the others. */

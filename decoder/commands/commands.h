@@ -38,6 +38,7 @@ int cmd_run(int argc, char **argv);
 int cmd_pull(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
+int cmd_cost(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_control(int argc, char **argv); /* start, stop, flush: argv[0] names the request */
 int cmd_set(int argc, char **argv);
@@ -60,6 +61,7 @@ int cmd_longpolls(int argc, char **argv);
 
 extern const struct command_option *const summary_options[];
 extern const struct command_option *const top_options[];
+extern const struct command_option *const cost_options[];
 extern const struct command_option *const collapsed_options[];
 extern const struct command_option *const flamegraph_options[];
 extern const struct command_option *const waits_options[];

@@ -42,3 +42,13 @@ grep -q "ASPROF_AGENT_BUDGET kept [0-9.]*% of the memory samples" "$work/note" |
 within 20 "$small" "$(samples allocate_small <"$work/stacks")" "bytes of allocate_small"
 within 20 "$large" "$(samples allocate_large <"$work/stacks")" "bytes of allocate_large"
 echo "memory: $(kept memory)% kept"
+
+# The estimate of 10 times the interval is a tenth of the measured share.
+"$agent" cost "$work/cpu" --cpu 10ms --json >"$work/cost" || fail "no cost"
+awk -F'[:,{}]' '{ for (i = 1; i <= NF; i++) { if ($i == "\"cpu\"") in_cpu = 1
+		if (in_cpu && $i == "\"cpu_ns\"" && !ns) ns = $(i + 1)
+		if (in_cpu && $i == "\"samples\"" && !samples) samples = $(i + 1)
+		if ($i == "\"estimate\"") estimate = $(i + 1) }
+	wanted = ns / samples / 1e7; exit !(wanted > 0 && estimate / wanted > 0.99 && estimate / wanted < 1.01) }' "$work/cost" ||
+	fail "cost: $(cat "$work/cost")"
+"$agent" cost "$work/cpu" | grep -q '% of the program.s CPU time' || fail "cost prints no sum"
