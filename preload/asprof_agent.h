@@ -33,7 +33,7 @@ ASPROF_AGENT_API int asprof_agent_stop(void);
  * Returns as above. */
 ASPROF_AGENT_API int asprof_agent_flush(void);
 
-/* Change the setting NAME to VALUE: CPU_INTERVAL, WALL_INTERVAL, NATIVE_MEM, STALLS, REPORTING_INTERVAL,
+/* Change the setting NAME to VALUE: CPU_INTERVAL, WALL_INTERVAL, NATIVE_MEM, BUDGET, STALLS, REPORTING_INTERVAL,
  * PROFILING_GROUP, TAGS or LOG, with values as in the environment (`asprof-agent options`). If the engine must
  * restart, earlier samples are reported first. Waits as above. A forked child has the settings of the environment.
  * Returns 0, or -1 with errno set: EINVAL when NAME or VALUE is NULL or invalid, with a line in the log; E2BIG for a

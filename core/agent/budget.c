@@ -49,7 +49,7 @@ void budget_set_share(struct budget *budget, uint64_t permil)
 	budget->share = permil == BUDGET_OFF ? 0 : (double)permil / 1000;
 }
 
-/* Move AVERAGE to VALUE, which was measured during ELAPSED of time constant TIME, in seconds. */
+/* Move AVERAGE to VALUE, which was measured during ELAPSED, with time constant TIME, in seconds. */
 static void average_move(double *average, double value, double elapsed, double time)
 {
 	*average += (value - *average) * elapsed / (elapsed + time);
@@ -82,17 +82,24 @@ static void measure_rate(struct budget_kind *kind, const struct cost *cost, doub
 		     unit > kind->unit && is_significant ? RISE_TIME : FALL_TIME);
 }
 
+/* Until so much time has passed, an average is that of all values. */
+static double time_so_far(const struct budget *budget, double time)
+{
+	return budget->measured < time ? budget->measured : time;
+}
+
 void budget_measure(struct budget *budget, const struct budget_window *window)
 {
 	double elapsed = (double)window->elapsed_ns / 1e9;
-	double program = (double)window->program_ns / (double)window->elapsed_ns;
+	double program = (double)window->program_ns / (double)window->elapsed_ns,
+	       fixed = (double)window->fixed_ns / (double)window->elapsed_ns;
 
-	average_move(&budget->program, program, elapsed, PROGRAM_TIME);
-	average_move(&budget->program_peak, program, elapsed, PEAK_TIME);
+	average_move(&budget->program, program, elapsed, time_so_far(budget, PROGRAM_TIME));
+	average_move(&budget->program_peak, program, elapsed, time_so_far(budget, PEAK_TIME));
 	if (program > budget->program_peak)
 		budget->program_peak = program;
-	average_move(&budget->fixed, (double)window->fixed_ns / (double)window->elapsed_ns, elapsed,
-		     FIXED_TIME);
+	average_move(&budget->fixed, fixed, elapsed, FIXED_TIME);
+	budget->measured += elapsed;
 	for (unsigned i = 0; i < BUDGET_KINDS; i++)
 		if (i == COST_CPU)
 			measure_cpu(&budget->kinds[i], &window->kinds[i]);

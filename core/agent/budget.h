@@ -42,7 +42,8 @@ struct budget_kind {
 
 /* Starts as {0}, with budget_want() for each kind. */
 struct budget {
-	double share; /* 0: no budget */
+	double share;    /* 0: no budget */
+	double measured; /* seconds */
 	/* Processors that the program and the agent's threads use; the second with a slow decrease. */
 	double program, program_peak, fixed;
 	struct budget_kind kinds[BUDGET_KINDS];

@@ -66,12 +66,12 @@ static void add_intervals(struct config *config, const struct capture_intervals 
 /* True if ENGINE_OPTIONS set an interval: then the engine ignores the others. */
 static bool options_set_intervals(const struct config *config)
 {
-	struct engine_start start = engine_start_of(config, true), changed = start;
+	struct engine_start start = { .interval_ns = 1, .wall_ns = 1, .mem_bytes = 1 };
 
-	for (const char *option = start.options; option; option = engine_option_next(option))
-		(void)engine_start_set(&changed, option);
-	return changed.interval_ns != start.interval_ns || changed.wall_ns != start.wall_ns ||
-	       changed.mem_bytes != start.mem_bytes;
+	for (const char *option = config->engine_options; option;
+	     option = engine_option_next(option))
+		(void)engine_start_set(&start, option);
+	return start.interval_ns != 1 || start.wall_ns != 1 || start.mem_bytes != 1;
 }
 
 void intervals_update(struct session *s, const struct capture_intervals *more)
@@ -177,17 +177,14 @@ uint64_t intervals_keep_budget(struct session *s, uint64_t now_ns)
 		return s->overhead.due_ns;
 	overhead_measure(&s->overhead, now_ns);
 	before = *s->config;
-	if (s->state != SESSION_RUNS || !overhead_plan(&s->overhead, s->config, now_ns))
+	if (s->state != SESSION_RUNS || !overhead_plan(&s->overhead, s->settings, now_ns))
 		return s->overhead.due_ns;
 	intervals_update(s, NULL);
 	if (!intervals_differ(&before, s->config))
 		return s->overhead.due_ns;
 	err = change_within_report(s, now_ns);
 	if (!err)
-		log_info("budget: intervals are now cpu %llu ns, wall %llu ns, memory %llu bytes",
-			 (unsigned long long)s->config->cpu_interval_ns,
-			 (unsigned long long)s->config->wall_interval_ns,
-			 (unsigned long long)s->config->native_mem_bytes);
+		overhead_log(&s->overhead);
 	if (err) {
 		s->applied.cpu_interval_ns = before.cpu_interval_ns;
 		s->applied.wall_interval_ns = before.wall_interval_ns;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/own_thread.h"
 #include "core/units.h"
 
@@ -128,7 +129,7 @@ void overhead_measure(struct overhead *overhead, uint64_t now_ns)
 	struct cost kinds[COST_KINDS];
 	struct overhead_counters now;
 
-	if (!window.elapsed_ns)
+	if (now_ns <= overhead->measured_ns)
 		return;
 	counters_read(&now);
 	window_fill(&window, kinds, &overhead->before, &now);
@@ -172,6 +173,19 @@ void overhead_limit(struct overhead *overhead, struct config *config)
 		budget_want(&overhead->budget, i, interval_get(config, i));
 		memcpy(interval_in(config, i), &overhead->budget.kinds[i].effective,
 		       sizeof(uint64_t));
+	}
+}
+
+void overhead_log(const struct overhead *overhead)
+{
+	for (unsigned i = 0; i < BUDGET_KINDS; i++) {
+		const struct budget_kind *kind = &overhead->budget.kinds[i];
+
+		if (kind->effective != kind->wanted)
+			log_info("budget: %s samples are %llu %s apart, instead of %llu",
+				 cost_names[i], (unsigned long long)kind->effective,
+				 i == COST_MEMORY ? "bytes" : "ns",
+				 (unsigned long long)kind->wanted);
 	}
 }
 

@@ -36,7 +36,7 @@ void overhead_resume(struct overhead *overhead, uint64_t now_ns);
 /* True if a window should end at NOW_NS: it is due, or samples are so expensive that the agent does not wait. */
 bool overhead_is_due(const struct overhead *overhead, uint64_t now_ns);
 
-/* End the window and begin the next. */
+/* End the window and begin the next. Does nothing if NOW_NS is not later than the last call. */
 void overhead_measure(struct overhead *overhead, uint64_t now_ns);
 
 /* Set the effective intervals by the budget of CONFIG. Returns true if one has changed. */
@@ -44,6 +44,9 @@ bool overhead_plan(struct overhead *overhead, const struct config *config, uint6
 
 /* Take the intervals of CONFIG as the wanted ones, and replace them with the effective ones. */
 void overhead_limit(struct overhead *overhead, struct config *config);
+
+/* Log the lengthened intervals. */
+void overhead_log(const struct overhead *overhead);
 
 /* The engines sample at the intervals of CONFIG: the last change was not possible. */
 void overhead_keep(struct overhead *overhead, const struct config *config);

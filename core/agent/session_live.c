@@ -21,14 +21,9 @@ static const struct {
 	const char *name;
 	bool engines;
 } changeable_options[] = {
-	{ "REPORTING_INTERVAL", false },
-	{ "CPU_INTERVAL", true },
-	{ "WALL_INTERVAL", true },
-	{ "NATIVE_MEM", true },
-	{ "STALLS", false },
-	{ "PROFILING_GROUP", false },
-	{ "TAGS", false },
-	{ "LOG", false },
+	{ "REPORTING_INTERVAL", false }, { "CPU_INTERVAL", true }, { "WALL_INTERVAL", true },
+	{ "NATIVE_MEM", true },          { "BUDGET", false },      { "STALLS", false },
+	{ "PROFILING_GROUP", false },    { "TAGS", false },        { "LOG", false },
 };
 
 #define CHANGEABLE_COUNT (sizeof(changeable_options) / sizeof(changeable_options[0]))

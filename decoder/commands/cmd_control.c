@@ -21,6 +21,7 @@ static const struct command_option set_switches[] = {
 	{ "CPU_INTERVAL=", NULL, "CPU time between samples of a thread (10ms, off)", 0, 0 },
 	{ "WALL_INTERVAL=", NULL, "wall-clock time between samples (1s, off)", 0, 0 },
 	{ "NATIVE_MEM=", NULL, "bytes allocated between samples (512k, off)", 0, 0 },
+	{ "BUDGET=", NULL, "CPU time for samples, as a share of the program's (1%, off)", 0, 0 },
 	{ "STALLS=", NULL, "report longer iterations of event loops (10ms, off)", 0, 0 },
 	{ "REPORTING_INTERVAL=", NULL, "time between reports (30s)", 0, 0 },
 	{ "PROFILING_GROUP=", NULL, "the group in uploaded names", 0, 0 },

@@ -31,6 +31,7 @@
 
 #define LOAD_INTERVAL_NS    5000000000u
 #define LOOK_INTERVAL_NS    1000000000u
+#define LOOK_PAUSE          500 /* times the duration of the last look, if it is long */
 #define NAMES_INTERVAL_NS   5000000000u
 #define MODULES_INTERVAL_NS 500000000u /* for unmapped modules */
 
@@ -198,6 +199,17 @@ static void collector_spare_timer(void *context, struct thread *t)
 		thread_clock_spare(&t->clock);
 }
 
+/* Find new threads. Returns the time until the next look: with 10,000 threads each takes milliseconds. */
+static uint64_t collector_look(void)
+{
+	uint64_t began_ns = clock_cpu_ns(), pause_ns;
+
+	thread_look();
+	threads_each(collector_spare_timer, NULL);
+	pause_ns = LOOK_PAUSE * (clock_cpu_ns() - began_ns);
+	return pause_ns > LOOK_INTERVAL_NS ? pause_ns : LOOK_INTERVAL_NS;
+}
+
 void collector_drain(uint64_t now_ns)
 {
 	if (!collector.chunks.jfr)
@@ -216,9 +228,7 @@ void collector_drain(uint64_t now_ns)
 	drain_cost_end();
 	threads_reap(collector_end_thread, NULL);
 	if (now_ns >= collector.look_due_ns) {
-		thread_look();
-		threads_each(collector_spare_timer, NULL);
-		collector.look_due_ns = now_ns + LOOK_INTERVAL_NS;
+		collector.look_due_ns = now_ns + collector_look();
 	}
 	if (now_ns >= collector.load_due_ns) {
 		chunk_load(collector.chunks.jfr, clock_ticks());

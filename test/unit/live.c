@@ -17,6 +17,8 @@
 #include "core/agent/failure.h"
 #include "core/agent/intervals.h"
 #include "core/agent/session.h"
+#include "core/clock.h"
+#include "core/cost.h"
 #include "core/fd.h"
 #include "core/units.h"
 #include "test/fixtures/jfr_chunk.h"
@@ -553,6 +555,99 @@ START_TEST(an_engine_changes_intervals_without_a_restart)
 }
 END_TEST
 
+/* Half a second after the last call, in which samples have cost NS. The process's CPU time is the test's own, so it is
+ * little: the budget is 0.1% of a processor. */
+static void cost_half_a_second(uint64_t ns)
+{
+	static uint64_t now_ns;
+
+	if (now_ns < session.overhead.measured_ns)
+		now_ns = session.overhead.measured_ns;
+	now_ns += MS(500);
+	cost_add(COST_WALL, ns, 100);
+	intervals_keep_budget(&session, now_ns);
+}
+
+static void sample_wall(void)
+{
+	config.wall_interval_ns = MS(20);
+	config.budget_permil = 10;
+	overhead_start(&session.overhead, &config, clock_monotonic_ns());
+}
+
+static uint64_t wall_ns;
+
+static int change_wall(const struct engine_start *wanted)
+{
+	wall_ns = wanted->wall_ns;
+	changes++;
+	return 0;
+}
+
+START_TEST(the_budget_changes_intervals_within_a_report)
+{
+	struct engine changing = fake;
+
+	changing.change_intervals = change_wall;
+	session.all.engine = session.with.engine = &changing;
+	sample_wall();
+	cost_half_a_second(MS(100));
+	ck_assert_uint_gt(wall_ns, MS(200));
+	ck_assert_uint_eq(changes, 1);
+	ck_assert_uint_eq(interval_of_status(), MS(10));
+	ck_assert_uint_eq(call.status.wall_interval_ns, wall_ns);
+	ck_assert_uint_eq(session.reports, 0);
+	ck_assert_uint_eq(engine.starts, 1);
+	/* A capture with another interval is limited too, and what it asks for is forgotten with it. */
+	ck_assert_int_eq(begin_at(1000, "WALL_INTERVAL", "1ms"), 0);
+	ck_assert_uint_gt(wall_ns, MS(200));
+	end_recording(1000);
+	config.budget_permil = OPTION_OFF;
+	cost_half_a_second(0);
+	ck_assert_uint_eq(wall_ns, MS(20));
+	session.all.engine = session.with.engine = &fake;
+}
+END_TEST
+
+START_TEST(the_budget_restarts_an_engine_once_a_minute)
+{
+	sample_wall();
+	cost_half_a_second(MS(100));
+	ck_assert_uint_eq(engine.starts, 2);
+	ck_assert_uint_eq(session.reports, 1);
+	for (int i = 0; i < 100; i++)
+		cost_half_a_second(MS(300));
+	ck_assert_uint_eq(engine.starts, 2);
+	for (int i = 0; i < 40; i++)
+		cost_half_a_second(MS(300));
+	ck_assert_uint_eq(engine.starts, 3);
+}
+END_TEST
+
+START_TEST(the_budget_leaves_an_engine_that_cannot_change)
+{
+	struct engine running = fake;
+
+	running.can_restart = never;
+	session.all.engine = session.with.engine = &running;
+	sample_wall();
+	cost_half_a_second(MS(100));
+	interval_of_status();
+	ck_assert_uint_eq(call.status.wall_interval_ns, MS(20));
+	ck_assert_uint_eq(engine.starts, 1);
+	session.all.engine = session.with.engine = &fake;
+}
+END_TEST
+
+START_TEST(options_of_the_engine_go_before_the_budget)
+{
+	sample_wall();
+	config.engine_options = "wall=20ms";
+	cost_half_a_second(MS(100));
+	ck_assert_uint_eq(engine.starts, 1);
+}
+END_TEST
+
 START_TEST(an_engine_that_cannot_restart_keeps_its_intervals)
 {
 	struct engine running = fake;
@@ -649,6 +744,10 @@ int main(void)
 	tcase_add_test(tcase, intervals_that_the_engine_refuses_leave_the_others);
 	tcase_add_test(tcase, an_engine_changes_intervals_without_a_restart);
 	tcase_add_test(tcase, an_engine_that_cannot_restart_keeps_its_intervals);
+	tcase_add_test(tcase, the_budget_changes_intervals_within_a_report);
+	tcase_add_test(tcase, the_budget_restarts_an_engine_once_a_minute);
+	tcase_add_test(tcase, the_budget_leaves_an_engine_that_cannot_change);
+	tcase_add_test(tcase, options_of_the_engine_go_before_the_budget);
 	tcase_add_test(tcase, who_asks_waits_for_the_answer);
 	tcase_add_test(tcase, who_asks_at_the_end_is_let_go);
 	tcase_set_timeout(tcase, 60);

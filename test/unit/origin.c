@@ -120,6 +120,27 @@ START_TEST(another_process_is_told_of)
 }
 END_TEST
 
+START_TEST(what_sampling_costs)
+{
+	static struct buf out = BUF_INIT(1 << 20);
+	struct report report = a_report(5000);
+	const char *text;
+
+	LACKS(metadata(NULL, &nowhere), "\"cost\"");
+	report.costs = (struct report_costs){ .elapsed_ns = 1000,
+					      .program_ns = 500,
+					      .fixed_ns = 2,
+					      .kinds = { [COST_WALL] = { 5, 10, 1000, 250 } } };
+	ck_assert_int_eq(metadata_json(&out, &report, &config, &nowhere, &environment), 0);
+	text = buf_string(&out);
+	HAS(text, "\"program_cpu_ns\":500");
+	HAS(text, "\"agent_cpu_ns\":2");
+	HAS(text, "\"wall\":{\"cpu_ns\":10,\"kept_share\":0.25}");
+	LACKS(text, "\"memory\"");
+	buf_free(&out);
+}
+END_TEST
+
 /* A process that died before it knew its machine: the deliverer's is used if both ran on one
  * machine. */
 START_TEST(what_was_not_known_is_taken_from_where_it_is_true)
@@ -243,6 +264,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, this_process_is_told_of);
 	tcase_add_test(tcase, another_process_is_told_of);
+	tcase_add_test(tcase, what_sampling_costs);
 	tcase_add_test(tcase, what_was_not_known_is_taken_from_where_it_is_true);
 	tcase_add_test(tcase, what_is_known_is_noted);
 	tcase_add_loop_test(tcase, the_programs_version, 0, sizeof(versions) / sizeof(versions[0]));

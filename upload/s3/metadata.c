@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/agent/cost_counters.h"
 #include "upload/queue/json_object.h"
 #include "upload/queue/origin.h"
 
@@ -58,6 +59,29 @@ static void metadata_add_losses(cJSON *agent, const struct report *report, bool 
 	metadata_add_number(object, "refused", losses->dropped_refused, failed);
 }
 
+/* Add what sampling has cost, and the share of the samples that the overhead budget has kept. */
+static void metadata_add_costs(cJSON *agent, const struct report_costs *costs, bool *failed)
+{
+	cJSON *object, *kind;
+
+	if (!costs->elapsed_ns)
+		return;
+	object = json_put(agent, "cost", cJSON_CreateObject(), failed);
+	metadata_add_number(object, "program_cpu_ns", costs->program_ns, failed);
+	metadata_add_number(object, "agent_cpu_ns", costs->fixed_ns, failed);
+	for (size_t i = 0; i < COST_KINDS; i++) {
+		const struct report_cost *cost = &costs->kinds[i];
+
+		if (!cost->ns && !cost->sampled_ns)
+			continue;
+		kind = json_put(object, cost_names[i], cJSON_CreateObject(), failed);
+		metadata_add_number(kind, "cpu_ns", cost->ns, failed);
+		if (cost->sampled_ns)
+			json_put_number(kind, "kept_share",
+					(double)cost->kept_ns / (double)cost->sampled_ns, failed);
+	}
+}
+
 /* Add the parts of ORIGIN that describe the machine, container and pod. */
 static void metadata_add_origin(cJSON *agent, cJSON *origin, bool *failed)
 {
@@ -93,6 +117,7 @@ static cJSON *metadata_make(const struct report *report, const struct config *co
 	cJSON_Delete(origin);
 	metadata_add_tags(agent, report->tags ? report->tags : config->tags, &failed);
 	metadata_add_losses(agent, report, &failed);
+	metadata_add_costs(agent, &report->costs, &failed);
 	return json_finish(object, failed);
 }
 
