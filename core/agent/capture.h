@@ -37,6 +37,7 @@ struct capture {
 		full; /* the client's flag: there is no room for more, and the client can read the capture */
 	struct capture_skip skip[2];
 	struct capture_intervals intervals;
+	struct report_costs costs_before; /* of the session, at the capture's begin */
 	uint64_t bytes;
 	int err;
 };

@@ -217,10 +217,14 @@ static void costs_subtract(struct report_costs *costs, const struct report_costs
 	}
 }
 
-void overhead_costs(struct overhead *overhead, struct report_costs *costs)
+void overhead_costs(struct overhead *overhead, const struct report_costs *since,
+		    struct report_costs *costs)
 {
+	const struct report_costs *reported = &overhead->reported;
+
 	overhead_measure(overhead, clock_monotonic_ns());
-	costs_subtract(costs, &overhead->total, &overhead->reported);
+	costs_subtract(costs, &overhead->total,
+		       since && since->elapsed_ns > reported->elapsed_ns ? since : reported);
 }
 
 void overhead_recent(struct overhead *overhead, struct report_costs *costs)

@@ -51,8 +51,10 @@ void overhead_log(const struct overhead *overhead);
 /* The engines sample at the intervals of CONFIG: the last change was not possible. */
 void overhead_keep(struct overhead *overhead, const struct config *config);
 
-/* Measure now, and set COSTS to those since the last report. */
-void overhead_costs(struct overhead *overhead, struct report_costs *costs);
+/* Measure now, and set COSTS to those since the last report, or since the total was SINCE (NULL: the start) if that was
+ * later. */
+void overhead_costs(struct overhead *overhead, const struct report_costs *since,
+		    struct report_costs *costs);
 
 /* Measure now, and set COSTS to those of the last half minute to minute. */
 void overhead_recent(struct overhead *overhead, struct report_costs *costs);

@@ -400,7 +400,7 @@ int session_copy(struct session *s, const struct source *sources, size_t count,
 		if (!err && part->length)
 			report.part_count++;
 	}
-	overhead_costs(&s->overhead, &report.costs);
+	overhead_costs(&s->overhead, &capture->costs_before, &report.costs);
 	if (!err && report.part_count)
 		report_add_labels(s, &report, &labels);
 	if (!err)
@@ -457,7 +457,7 @@ static int session_report_finished(struct session *s, bool final)
 	with_mem = report_add_mem(s, &report);
 	report_add_crash(s, &report, &crash);
 	report_count_samples(&report);
-	overhead_costs(&s->overhead, &report.costs);
+	overhead_costs(&s->overhead, NULL, &report.costs);
 	overhead_reported(&s->overhead);
 	report_add_labels(s, &report, &labels);
 	session_deliver(s, &report);
@@ -669,6 +669,8 @@ int session_begin_capture(struct session *s, struct capture *capture, bool finis
 	int err = 0;
 
 	memcpy(capture->skip, capture_skips_nothing, sizeof(capture->skip));
+	overhead_measure(&s->overhead, clock_monotonic_ns());
+	capture->costs_before = s->overhead.total;
 	for (size_t i = 0; i < 2 && !err && !s->rotates_by_restart; i++) {
 		/* The finished chunk is in the next report, with later ones. */
 		err = finishes_chunks && !i
