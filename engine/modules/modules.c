@@ -75,6 +75,18 @@ static bool code_span(const struct image *image, uintptr_t *start, uintptr_t *en
 	return *start < *end;
 }
 
+static uintptr_t last_segment_end(const struct image *image)
+{
+	uintptr_t last = 0, end;
+
+	for (size_t i = 0; i < image->phdr_count; i++) {
+		end = image->bias + image->phdrs[i].p_vaddr + image->phdrs[i].p_memsz;
+		if (image->phdrs[i].p_type == PT_LOAD && end > last)
+			last = end;
+	}
+	return last;
+}
+
 /* Path of the mapping at ADDRESS, for modules that were opened by a relative path. */
 static char *mapped_path(uintptr_t address)
 {
@@ -142,6 +154,7 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	}
 	module->start = start;
 	module->end = end;
+	module->data_end = last_segment_end(image);
 	module->bias = image->bias;
 	module->file_offset = code_file_offset(image, start);
 	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
@@ -434,17 +447,35 @@ void modules_close(void)
 	retired_free();
 }
 
-const struct module *modules_find(uintptr_t pc)
+/* The number of loaded modules that start at or before ADDRESS. */
+static size_t modules_before(uintptr_t address)
 {
 	size_t begin = 0, end = modules.present, middle;
 
 	while (begin < end) {
 		middle = begin + (end - begin) / 2;
-		if (modules.list[middle]->start <= pc)
+		if (modules.list[middle]->start <= address)
 			begin = middle + 1;
 		else
 			end = middle;
 	}
+	return begin;
+}
+
+const struct module *modules_find_data(uintptr_t address)
+{
+	size_t before = modules_before(address);
+
+	return before && address >= modules.list[before - 1]->end &&
+			       address < modules.list[before - 1]->data_end
+		       ? modules.list[before - 1]
+		       : NULL;
+}
+
+const struct module *modules_find(uintptr_t pc)
+{
+	size_t begin = modules_before(pc);
+
 	if (begin && pc < modules.list[begin - 1]->end)
 		return modules.list[begin - 1];
 	for (size_t i = modules.present; i < modules.count; i++)

@@ -15,6 +15,7 @@ struct unwind_table;
 struct module {
 	uintptr_t start, end; /* its executable mappings, [start, end) */
 	uintptr_t bias;       /* load address minus link address */
+	uintptr_t data_end;   /* end of its last mapping; its data is mostly after END */
 	uint64_t file_offset; /* file offset of start */
 	const char *path;     /* absolute if it could be determined; "[vdso]" for the vDSO */
 	uint8_t build_id[32];
@@ -48,6 +49,9 @@ bool modules_have_grown(void);
 /* The module that contains PC, or the newest unloaded one that did; NULL if there is none. The
  * result, like the modules of the list, is valid until modules_forget(). */
 const struct module *modules_find(uintptr_t pc);
+
+/* The loaded module whose data after its code contains ADDRESS, or NULL. */
+const struct module *modules_find_data(uintptr_t address);
 
 /* All modules, including unloaded ones; *LIST is valid until the next call of any function here.
  * Returns their number. */

@@ -94,6 +94,12 @@ static bool is_code(struct pass *pass, const Elf64_Sym *symbol)
 	       !is_mapping(pass, symbol);
 }
 
+static bool is_data(const Elf64_Sym *symbol)
+{
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_value && symbol->st_name &&
+	       symbol->st_size && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
+}
+
 /* The first match at or after ADDRESS. */
 static size_t pass_first_at(const struct pass *pass, uint64_t address)
 {
@@ -132,19 +138,23 @@ static int pass_visit_symbol(void *context, const Elf64_Sym *symbol)
 		.set = true,
 	};
 	size_t i = pass_first_at(pass, candidate.start);
+	bool code;
 
-	if (i == pass->count || !is_code(pass, symbol))
+	if (i == pass->count)
+		return 0;
+	code = is_code(pass, symbol);
+	if (!code && !is_data(symbol))
 		return 0;
 	candidate.rank = (uint8_t)((candidate.size ? RANK_SIZED : 0) |
 				   (type != STT_NOTYPE ? RANK_FUNCTION : 0) |
 				   (binding != STB_LOCAL ? RANK_NOT_LOCAL : 0));
 	/* Only the first match after the symbol is updated; pass_finish() propagates the candidate to the others. */
-	if (candidate_is_better(pass, &candidate, &pass->matches[i].nearest))
+	if (code && candidate_is_better(pass, &candidate, &pass->matches[i].nearest))
 		pass->matches[i].nearest = candidate;
-	if (candidate.size <= UINT64_MAX - candidate.start)
+	if (code && candidate.size <= UINT64_MAX - candidate.start)
 		pass_note_end(pass, candidate.start + candidate.size);
 	for (; i < pass->count && pass->matches[i].address - candidate.start < candidate.size; i++)
-		if (!pass->matches[i].found &&
+		if (!pass->matches[i].found && pass->matches[i].is_data != code &&
 		    candidate_is_better(pass, &candidate, &pass->matches[i].covering))
 			pass->matches[i].covering = candidate;
 	return 0;
@@ -182,7 +192,8 @@ static void pass_finish(struct pass *pass)
 			continue;
 		if (match->covering.set)
 			answer = &match->covering;
-		else if (last && last->start >= ended && candidate_reaches(pass->elf, last, match))
+		else if (!match->is_data && last && last->start >= ended &&
+			 candidate_reaches(pass->elf, last, match))
 			answer = last;
 		if (!answer)
 			continue;

@@ -20,6 +20,7 @@ struct symbol_candidate {
 struct symbol_match {
 	uint64_t address; /* the requested link address */
 	uint64_t begin;   /* start of its function, if known from the code; else 0 */
+	bool is_data;     /* it is in a variable: functions and labels are no answer */
 
 	/* The answer, valid if found is true. */
 	bool found;

@@ -288,3 +288,39 @@ out:
 	free(sorted);
 	return err;
 }
+
+struct variable {
+	struct symbols *symbols;
+	char *name;
+	size_t size;
+	bool found;
+};
+
+static int variable_set_name(void *context, const struct symbol_match *match, const char *text,
+			     const char *suffix)
+{
+	struct variable *variable = context;
+	const char *plain = demangle(variable->symbols->demangler, text);
+	uint64_t offset = match->address - match->start;
+
+	if (!match->covering.set || *suffix) /* not from a symbol table */
+		return 0;
+	variable->found = true;
+	snprintf(variable->name, variable->size, offset ? "%s+0x%" PRIx64 : "%s",
+		 plain ? plain : text, offset);
+	return 0;
+}
+
+int symbols_variable(struct symbols *symbols, uintptr_t address, char *name, size_t size)
+{
+	const struct module *module = modules_find_data(address);
+	struct variable variable = { .symbols = symbols, .name = name, .size = size };
+	struct symbol_match match = { .is_data = true };
+	int err;
+
+	if (!module)
+		return -ENOENT;
+	match.address = address - module->bias;
+	err = module_symbols_match(module, &match, 1, variable_set_name, &variable);
+	return err ? err : variable.found ? 0 : -ENOENT;
+}

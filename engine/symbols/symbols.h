@@ -32,6 +32,11 @@ int symbols_open(struct symbols **out);
 int symbols_resolve(struct symbols *symbols, const uintptr_t *pcs, size_t count,
 		    struct symbol *out);
 
+/* Write the name of the variable of a loaded module that contains ADDRESS to NAME, SIZE bytes, with
+ * "+0x..." if it does not start there. Returns 0, or -ENOENT if there is none. Nothing is cached:
+ * each call reads the module's symbols. */
+int symbols_variable(struct symbols *symbols, uintptr_t address, char *name, size_t size);
+
 static inline uintptr_t symbols_call_site(uintptr_t return_address)
 {
 	return return_address - 1;

@@ -55,17 +55,28 @@ static const struct use {
 	{ "runtime.usleep", WAIT_SLEEP, 0 },
 };
 
-struct memory {
-	uintptr_t address;
-	const struct use *use;
-};
+/* Addresses whose uses are not remembered may be named so often in a chunk: each time reads the symbols of a
+ * module. */
+#define NAMINGS_MAX 100
 
-/* By a program counter, and by the address of a futex. */
-static struct memory of_code[REMEMBERED], of_futexes[REMEMBERED];
+/* What is remembered in this chunk, by a hash of the address. */
+static struct {
+	unsigned namings;
+	struct code {
+		uintptr_t pc;
+		const struct use *use;
+	} codes[REMEMBERED];
+	struct futex {
+		uintptr_t address;
+		const struct use *use;
+		bool is_named;
+		char name[48]; /* of the variable; "" if it is none */
+	} futexes[REMEMBERED];
+} memory;
 
-static struct memory *memory_of(struct memory memory[REMEMBERED], uintptr_t address)
+static size_t memory_slot(uintptr_t address)
 {
-	return &memory[(address >> 2 ^ address >> 10) % REMEMBERED];
+	return (address >> 2 ^ address >> 10) % REMEMBERED;
 }
 
 static const struct use *use_named(const char *name)
@@ -76,35 +87,86 @@ static const struct use *use_named(const char *name)
 	return NULL;
 }
 
-static const struct use *use_of(struct symbols *symbols, uintptr_t pc)
+/* Remember the uses of COUNT program counters. */
+static void remember_code(struct symbols *symbols, const uintptr_t *pcs, size_t count)
 {
-	struct memory *memory = memory_of(of_code, pc);
-	struct symbol symbol;
+	struct symbol names[FRAMES_MAX];
+	uintptr_t unknown[FRAMES_MAX];
+	size_t n = 0;
 
-	if (memory->address == pc)
-		return memory->use;
-	if (symbols_resolve(symbols, &pc, 1, &symbol))
-		return NULL;
-	*memory = (struct memory){ pc, use_named(symbol.name) };
-	return memory->use;
+	for (size_t i = 0; i < count; i++)
+		if (memory.codes[memory_slot(pcs[i])].pc != pcs[i])
+			unknown[n++] = pcs[i];
+	if (!n || memory.namings >= NAMINGS_MAX)
+		return;
+	memory.namings++;
+	if (symbols_resolve(symbols, unknown, n, names))
+		return;
+	for (size_t i = 0; i < n; i++)
+		memory.codes[memory_slot(unknown[i])] =
+			(struct code){ unknown[i], use_named(names[i].name) };
+}
+
+/* The use by the innermost known function of the stack; NULL if there is none. */
+static const struct use *use_by_stack(struct symbols *symbols, const uintptr_t *pcs, size_t count)
+{
+	const struct use *use = NULL;
+	uintptr_t sites[FRAMES_MAX];
+	const struct code *code;
+
+	if (count > FRAMES_MAX)
+		count = FRAMES_MAX;
+	for (size_t i = 0; i < count; i++)
+		sites[i] = i ? symbols_call_site(pcs[i]) : pcs[i];
+	remember_code(symbols, sites, count);
+	for (size_t i = 0; i < count && !use; i++) {
+		code = &memory.codes[memory_slot(sites[i])];
+		use = code->pc == sites[i] ? code->use : NULL;
+	}
+	return use;
+}
+
+static struct futex *futex_at(uintptr_t address)
+{
+	struct futex *futex = &memory.futexes[memory_slot(address)];
+
+	if (futex->address != address)
+		*futex = (struct futex){ .address = address };
+	return futex;
+}
+
+/* Name the lock by the variable that contains it. */
+static void wait_name_lock(struct wait *wait, struct symbols *symbols, struct futex *futex)
+{
+	if (!futex->is_named && memory.namings < NAMINGS_MAX) {
+		memory.namings++;
+		futex->is_named = true;
+		if (symbols_variable(symbols, futex->address, futex->name, sizeof(futex->name)))
+			futex->name[0] = '\0';
+	}
+	if (!wait->object && futex->name[0] &&
+	    asprintf(&wait->object, "lock 0x%lx %s", (unsigned long)wait->lock, futex->name) < 0)
+		wait->object = NULL;
 }
 
 void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const uintptr_t *pcs,
 			     size_t count)
 {
-	struct memory *memory = memory_of(of_futexes, wait->lock);
-	const struct use *use = NULL;
+	const struct use *use;
+	struct futex *futex;
 
 	if (!wait->is_futex || wait->cause == WAIT_GIL || !symbols)
 		return;
-	for (size_t i = 0; i < count && i < FRAMES_MAX && !use; i++)
-		use = use_of(symbols, i ? symbols_call_site(pcs[i]) : pcs[i]);
+	use = use_by_stack(symbols, pcs, count);
+	futex = futex_at(wait->lock);
 	if (use)
-		*memory = (struct memory){ wait->lock, use };
-	else if (wait->lock && memory->address == wait->lock)
-		use = memory->use;
+		futex->use = use;
+	else if (wait->lock)
+		use = futex->use;
 	if (use)
 		wait->cause = use->cause;
+	if (wait->cause == WAIT_LOCK && wait->lock)
+		wait_name_lock(wait, symbols, futex);
 	if (!use || !(wait->owner_kinds & use->owner_kinds))
 		wait->owner = 0;
 	wait->owner_kinds = use ? use->owner_kinds : 0;
@@ -112,6 +174,5 @@ void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const u
 
 void wait_stack_forget(void)
 {
-	memset(of_code, 0, sizeof(of_code));
-	memset(of_futexes, 0, sizeof(of_futexes));
+	memset(&memory, 0, sizeof(memory));
 }

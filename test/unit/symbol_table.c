@@ -189,6 +189,34 @@ START_TEST(names_in_either_order)
 }
 END_TEST
 
+/* Functions, labels and addresses outside are no variables. */
+START_TEST(variables)
+{
+	static const struct {
+		uint64_t address;
+		bool found;
+	} addresses[] = {
+		{ 0x15ff, false },
+		{ 0x1600, true },
+		{ 0x16ff, true },
+		{ 0x1700, false },
+	};
+	struct elf *elf;
+
+	image_init();
+	ck_assert_int_eq(elf_open_buffer(&elf, &image, sizeof(image)), 0);
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
+		struct symbol_match match = { .address = addresses[i].address, .is_data = true };
+
+		symbol_table_match(elf, elf_section(elf, 3), elf_section(elf, 4), &match, 1);
+		ck_assert_int_eq(match.found, addresses[i].found);
+		if (match.found)
+			ck_assert_uint_eq(match.start, 0x1600);
+	}
+	elf_close(elf);
+}
+END_TEST
+
 /* A single address has the same name as in a batch. */
 START_TEST(each_by_itself)
 {
@@ -279,6 +307,7 @@ int main(void)
 	TCase *tcase = tcase_create("all");
 
 	tcase_add_loop_test(tcase, names_in_either_order, 0, 2);
+	tcase_add_test(tcase, variables);
 	tcase_add_test(tcase, each_by_itself);
 	tcase_add_test(tcase, ends_where_a_function_begins);
 	tcase_add_test(tcase, what_is_found_stays);

@@ -3,6 +3,7 @@
 #include "engine/symbols/symbols.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -423,6 +424,30 @@ START_TEST(own_executable_and_libc)
 }
 END_TEST
 
+static struct {
+	int first, second;
+} a_variable;
+
+START_TEST(variables)
+{
+	int on_stack;
+	char name[64];
+
+	ck_assert_int_eq(modules_open(), 0);
+	a_variable.second = 1;
+	ck_assert_int_eq(symbols_variable(symbols, (uintptr_t)&a_variable, name, sizeof(name)), 0);
+	ck_assert_str_eq(name, "a_variable");
+	ck_assert_int_eq(
+		symbols_variable(symbols, (uintptr_t)&a_variable.second, name, sizeof(name)), 0);
+	ck_assert_str_eq(name, "a_variable+0x4");
+	ck_assert_int_eq(symbols_variable(symbols, (uintptr_t)&on_stack, name, sizeof(name)),
+			 -ENOENT);
+	ck_assert_int_eq(symbols_variable(symbols, (uintptr_t)symbols_variable, name, sizeof(name)),
+			 -ENOENT);
+	ck_assert_int_eq(symbols_variable(symbols, 0x10, name, sizeof(name)), -ENOENT);
+}
+END_TEST
+
 START_TEST(vdso)
 {
 	Elf64_Ehdr *header = (Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -575,6 +600,7 @@ int main(void)
 	tcase_add_test(tcase, library_is_closed);
 	tcase_add_test(tcase, cpp_and_rust_types);
 	tcase_add_test(tcase, own_executable_and_libc);
+	tcase_add_test(tcase, variables);
 	tcase_add_test(tcase, vdso);
 	tcase_add_test(tcase, unknown_addresses_are_hexadecimal);
 	tcase_add_test(tcase, code_made_at_run_time);
