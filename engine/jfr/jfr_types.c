@@ -245,7 +245,7 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_LOSSES, "eventsDropped", JFR_T_LONG, "Events Not Written", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "late", JFR_T_LONG, "Samples Lost as They Came Late", JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "stalls", JFR_T_LONG, "Stalls Not Reported", JFR_UNIT_COUNT),
-	NUMBER(JFR_T_LOSSES, "contextTableFull", JFR_T_LONG, "Samples Without Context: Table Full",
+	NUMBER(JFR_T_LOSSES, "contextTableFull", JFR_T_LONG, "Samples Without Context or Wait: Table Full",
 	       JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "retainedStacksCut", JFR_T_LONG, "Retained Stacks Cut: Table Full",
 	       JFR_UNIT_COUNT),

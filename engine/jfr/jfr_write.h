@@ -93,7 +93,8 @@ uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context);
 void jfr_use_context(struct jfr_writer *w, uint32_t id);
 
 /* Intern the LENGTH bytes at LINES for this chunk: "key=value" lines, each with its newline.
- * Returns the id; 0 if LENGTH is 0, or if the table is full (JFR_CONTEXTS_MAX). */
+ * Returns the id; 0 if LENGTH is 0, or if the table is full (JFR_CONTEXTS_MAX), which is
+ * counted with the contexts. */
 uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t length);
 
 /* Set the wait of the next wall-clock sample, and of no other. */

@@ -20,7 +20,7 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	  "stacks: too many different ones in a report; shorten ASPROF_AGENT_REPORTING_INTERVAL" },
 	{ "threadTableFull", "thread names: too many threads" },
 	{ "contextTableFull",
-	  "samples: kept without their span and labels, of too many different ones" },
+	  "samples: kept without their labels or wait, of too many different ones" },
 	{ "retainedStacksCut",
 	  "stacks of retained memory: cut, as there are too many; raise ASPROF_AGENT_NATIVE_MEM" },
 	{ "tableEvictions",

@@ -720,6 +720,7 @@ START_TEST(wall_samples_with_a_wait_and_without)
 	struct jfr_scan scan;
 	struct jfr_wait wait;
 	const uint8_t *file;
+	char text[32];
 	uint32_t sleep;
 	int fd;
 
@@ -734,7 +735,15 @@ START_TEST(wall_samples_with_a_wait_and_without)
 	jfr_use_wait(w, &wait);
 	for (int i = 0; i < 2; i++) /* the second one without a wait */
 		jfr_wall_sample(w, 5 * SAMPLE_TICKS, SAMPLE_TID, sleep, JFR_STATE_SLEEPING, 3, 9);
+	for (int i = 0; i <= JFR_CONTEXTS_MAX; i++) {
+		snprintf(text, sizeof(text), "on=%d\n", i);
+		jfr_wait_description(w, text, strlen(text));
+	}
+	jfr_losses(w, 1, &(struct jfr_losses){ 0 });
 	file = finish(w, fd, &chunk);
+	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_LOSSES));
+	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
+	ck_assert_uint_eq(jfr_event_get_integer(&chunk, &event, "contextTableFull"), 2);
 	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_WALL_SAMPLE));
 	ck_assert(next_of(&scan, &event, JFR_T_WALL_CLOCK_SAMPLE));
 	ck_assert(jfr_event_get_field(&chunk, &event, "wait", &value));
