@@ -63,7 +63,8 @@ bool python_gil_at(const struct python *python, uintptr_t futex, pid_t *holder)
 	if (futex - python->runtime >= python->runtime_bytes)
 		return false;
 	for (size_t i = 0; i < sizeof(futexes); i++) {
-		if (process_memory_read(futex - futexes[i] - sizeof(gil), &gil, sizeof(gil)) ||
+		if (futex - python->runtime < futexes[i] + sizeof(gil) ||
+		    process_memory_read(futex - futexes[i] - sizeof(gil), &gil, sizeof(gil)) ||
 		    !gil_is_plausible(&gil))
 			continue;
 		if (gil.locked && gil.last_holder)
