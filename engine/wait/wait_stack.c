@@ -47,10 +47,13 @@ static const struct use {
 	{ "Condvar", WAIT_CONDITION, 0 },
 	{ "Mutex", WAIT_LOCK, 0 },
 	{ "mutex::", WAIT_LOCK, 0 },
+	{ "Thread>::park", WAIT_CONDITION, 0 },
+	{ "thread::functions::park", WAIT_CONDITION, 0 },
 	{ "thread::park", WAIT_CONDITION, 0 },
 	/* Go's runtime: a thread without work. */
 	{ "runtime.stopm", WAIT_IDLE, 0 },
 	{ "runtime.mPark", WAIT_IDLE, 0 },
+	{ "runtime.templateThread", WAIT_IDLE, 0 },
 	{ "runtime.sysmon", WAIT_SLEEP, 0 },
 	{ "runtime.usleep", WAIT_SLEEP, 0 },
 };

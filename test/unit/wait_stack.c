@@ -20,10 +20,11 @@ static const char *const names[] = {
 	"std::sys::sync::condvar::futex::Condvar::wait",
 	"parking_lot::raw_mutex::RawMutex::lock_slow",
 	"runtime.stopm",
+	"<std::thread::thread::Thread>::park",
 	"work",
 };
 
-enum { NONE, FUTEX, MUTEX, COND, SEM, RWLOCK, JOIN, CONDVAR, RAW_MUTEX, STOPM, WORK };
+enum { NONE, FUTEX, MUTEX, COND, SEM, RWLOCK, JOIN, CONDVAR, RAW_MUTEX, STOPM, PARK, WORK };
 
 static struct symbols *const symbols = (struct symbols *)1;
 static unsigned resolved, variables;
@@ -86,6 +87,7 @@ static const struct {
 	{ CONDVAR, WORK, WAIT_CONDITION, 0 },
 	{ RAW_MUTEX, WORK, WAIT_LOCK, 0 },
 	{ STOPM, WORK, WAIT_IDLE, 0 },
+	{ PARK, WORK, WAIT_CONDITION, 0 },
 	{ WORK, WORK, WAIT_LOCK, 0 }, /* not known */
 };
 
