@@ -13,6 +13,7 @@
 #include "core/fd.h"
 #include "decoder/bucket/bucket.h"
 #include "decoder/input/gunzip.h"
+#include "decoder/input/import_source.h"
 #include "decoder/input/unzip.h"
 #include "decoder/output/message.h"
 #include "decoder/output/temp_file.h"
@@ -120,6 +121,16 @@ void source_copy_stream(const char *path)
 		close(fd);
 }
 
+/* Time of the last change of FD, in ns since 1970. */
+static int64_t modified_ns(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) || status.st_mtim.tv_sec < 0 || status.st_mtim.tv_sec > 4000000000
+		       ? 0
+		       : status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+}
+
 int source_open_fd(struct source **out, const char *name, int fd)
 {
 	int err = source_create(out, name, fd);
@@ -129,8 +140,8 @@ int source_open_fd(struct source **out, const char *name, int fd)
 	else if ((*out)->length >= 4 && !memcmp((*out)->data, "\x1f\x8b\x08", 3))
 		err = gunzip_recording(out);
 	if (!err && (*out)->length >= 4 && !memcmp((*out)->data, "PK", 2))
-		err = unzip_recordings(out);
-	return err;
+		return unzip_recordings(out);
+	return err ? err : import_source(out, modified_ns(fd));
 }
 
 int source_open(struct source **out, const char *path)

@@ -53,3 +53,8 @@ bool proto_next(struct proto_reader *reader, struct proto_field *field)
 		return false;
 	}
 }
+
+bool proto_next_packed(struct proto_reader *reader, uint64_t *value)
+{
+	return reader->at < reader->end && read_varint(reader, value);
+}

@@ -1,4 +1,4 @@
-/* Protocol buffers reader, field by field, for short server responses. Groups are not supported. */
+/* Protocol buffers reader, field by field, for server responses and imported profiles. Groups are not supported. */
 #ifndef PROFILE_ENCODE_PROTO_READ_H
 #define PROFILE_ENCODE_PROTO_READ_H
 
@@ -20,5 +20,9 @@ struct proto_field {
 
 /* Read the next field. Returns false at the end of the data and at a malformed field. */
 bool proto_next(struct proto_reader *reader, struct proto_field *field);
+
+/* Read the next number of a packed list of varints. Returns false at the end, and at a malformed
+ * number. */
+bool proto_next_packed(struct proto_reader *reader, uint64_t *value);
 
 #endif
