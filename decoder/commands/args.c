@@ -13,6 +13,8 @@
 
 #define AT(field) offsetof(struct args, field)
 
+#define DEFAULT_LENGTH_NS 1000000000
+
 const struct command_option args_total[] = {
 	{ "--total", NULL, "weigh by time or bytes, not by samples", ARG_FLAG, AT(total) },
 	{ 0 },
@@ -77,6 +79,8 @@ const struct command_option args_period[] = {
 	{ "--from", "TIME", "02:10:00 (UTC), 30s (from the start), -30s (the end)", ARG_TIME,
 	  AT(query.from) },
 	{ "--to", "TIME", "end, in the same forms", ARG_TIME, AT(query.to) },
+	{ "--at", "TIME", "start of a period as long as --for", ARG_TIME, AT(at) },
+	{ "--for", "TIME", "length of that period (1s)", ARG_DURATION, AT(for_ns) },
 	{ 0 },
 };
 
@@ -430,6 +434,26 @@ static void args_set_base(struct args *args)
 	args->base_count = args->file_count;
 }
 
+/* Set the period from --at and --for. */
+static int args_set_period(struct args *args)
+{
+	if (args->at.kind && (args->query.from.kind || args->query.to.kind))
+		message_print("%s: --at excludes --from and --to", args->command);
+	else if (!args->at.kind && args->for_ns)
+		message_print("%s: --for requires --at", args->command);
+	else if (args->for_ns > INT64_MAX)
+		message_print("%s: --for: too long", args->command);
+	else {
+		if (args->at.kind) {
+			args->query.from = args->at;
+			args->query.length_ns =
+				args->for_ns ? (int64_t)args->for_ns : DEFAULT_LENGTH_NS;
+		}
+		return COMMAND_OK;
+	}
+	return COMMAND_USAGE;
+}
+
 /* --retained applies to --live only. */
 static int args_set_retained(struct args *args)
 {
@@ -517,6 +541,8 @@ int args_parse(struct args *args, int argc, char **argv, const struct command_op
 		else
 			status = args_parse_switch(args, argv, argc, &i, tables);
 	}
+	if (status == COMMAND_OK)
+		status = args_set_period(args);
 	args->selection.uploads.from = args->query.from;
 	args->selection.uploads.to = args->query.to;
 	if (status == COMMAND_OK)

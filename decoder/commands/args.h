@@ -51,6 +51,9 @@ struct args {
 	struct selection selection;
 	struct query query;
 
+	struct moment at; /* --at and --for: start and length of the period */
+	uint64_t for_ns;
+
 	bool total, by_count, full_names;
 	bool native, cumulative; /* top */
 	bool own;                /* longpolls */

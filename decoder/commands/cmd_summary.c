@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_LIMIT 20
 
@@ -147,6 +148,45 @@ static uint32_t count_unnamed(const struct summary *s)
 	return unnamed;
 }
 
+static int compare_sparks(const void *a, const void *b, void *arg)
+{
+	const struct sparks *sparks = arg;
+	const struct spark *x = &sparks->list[*(const uint32_t *)a],
+			   *y = &sparks->list[*(const uint32_t *)b];
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return strcmp(intern_text(&sparks->processes, *(const uint32_t *)a),
+		      intern_text(&sparks->processes, *(const uint32_t *)b));
+}
+
+/* Print CPU time over time, a line for each process, the busiest first, with one scale. */
+static void print_sparks(const struct summary *s, const struct args *args)
+{
+	uint32_t count = s->sparks.processes.count, shown = args_limit(args, count);
+	uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
+	char text[SPARK_TEXT], start[TEXT_NUMBER], end[TEXT_NUMBER];
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; order && i < count; i++)
+		order[i] = i + 1;
+	if (order && count) {
+		qsort_r(order, count, sizeof(*order), compare_sparks, (void *)&s->sparks);
+		text_time(start, s->sparks.start_ns);
+		text_time(end, s->sparks.end_ns);
+		printf("\nCPU time, from %s to %s\n", start, end);
+	}
+	for (uint32_t i = 0; order && i < shown; i++)
+		for (unsigned c = 0; c < SPARK_COLUMNS; c++)
+			if (s->sparks.list[order[i]].counts[c] > most)
+				most = s->sparks.list[order[i]].counts[c];
+	for (uint32_t i = 0; order && i < shown; i++) {
+		spark_format(text, s->sparks.list[order[i]].counts, most);
+		printf("  %s  %s\n", text, intern_text(&s->sparks.processes, order[i]));
+	}
+	free(order);
+}
+
 static void summary_print_text(const struct summary *s, const struct args *args,
 			       const uint32_t *threads)
 {
@@ -172,6 +212,8 @@ static void summary_print_text(const struct summary *s, const struct args *args,
 		puts("Java      its methods are shown as one frame, [Java]: install the package "
 		     "asprof-agent-java,\n          or set ASPROF_AGENT_LIB to async-profiler's "
 		     "library");
+	if (s->want_sparks)
+		print_sparks(s, args);
 	printf("\n    events       bytes  type\n");
 	for (uint32_t i = 0; i < s->room && s->types[i].events; i++)
 		printf("%10" PRIu64 "  %10s  %s\n", s->types[i].events,
@@ -239,7 +281,7 @@ static int print_summary(struct summary *summary, const struct args *args)
 
 static int summary_print(const struct args *args, struct feed *feed)
 {
-	struct summary summary = { 0 };
+	struct summary summary = { .want_sparks = !args->json && isatty(STDOUT_FILENO) };
 	int err = summary_read(&summary, &args->query, feed);
 
 	terminal_start_pager();

@@ -1,6 +1,7 @@
 /* top: the heaviest functions. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/top_compare.h"
+#include "decoder/commands/top_time.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
 #include "decoder/output/message.h"
@@ -11,6 +12,8 @@
 #include "profile/aggregate/profile.h"
 #include "profile/basics/text.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +33,7 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, by_count) },
 	{ "--full-names", NULL, "names in full length", ARG_FLAG,
 	  offsetof(struct args, full_names) },
-	{ "--by", "host|process|tag|KEY", "a column for each host, process, tag or label",
+	{ "--by", "host|process|tag|KEY|time=1s", "by host, process, tag, label, or interval",
 	  ARG_STRING, offsetof(struct args, by) },
 	{ "--json", NULL, "print JSON", ARG_FLAG, offsetof(struct args, json) },
 	{ 0 },
@@ -315,10 +318,32 @@ static int top_print_compared(const struct top *t, const struct profile *base)
 	return err ? COMMAND_FAILED : COMMAND_OK;
 }
 
-/* Check for switches that exclude each other. */
-static int args_check_conflicts(const struct args *args)
+/* Print a row for each interval. Returns a status. */
+static int top_print_times(const struct top *t, uint64_t interval_ns)
 {
-	if (args->by && args->base_count)
+	struct top_time times = { .args = t->args,
+				  .metric = t->metric,
+				  .by_total = t->by_total,
+				  .unit = t->unit,
+				  .width = t->width,
+				  .interval_ns = interval_ns };
+	int err = top_print_by_time(&times, t->profile);
+
+	if (err)
+		message_print(err == -ERANGE ? "top: too many intervals; use a longer one: --by "
+					       "time=1m"
+					     : "out of memory");
+	return err ? COMMAND_FAILED : COMMAND_OK;
+}
+
+/* Check for switches that exclude each other. */
+static int args_check_conflicts(const struct args *args, bool by_time, uint64_t interval_ns)
+{
+	if (by_time && !interval_ns)
+		message_print("top: --by %s: takes time=INTERVAL from 1ms on", args->by);
+	else if (by_time && args->metric == METRIC_LIVE)
+		message_print("top: --by time and --live exclude each other");
+	else if (args->by && args->base_count)
 		message_print("top: --by and --base exclude each other");
 	else if (args->query.threads && (args->by || args->base_count))
 		message_print("top: --threads excludes --by and --base");
@@ -332,13 +357,19 @@ int cmd_top(int argc, char **argv)
 	struct args args = ARGS_INIT(argv[0]);
 	struct profile profile = PROFILE_INIT, base = PROFILE_INIT;
 	struct top top = { .profile = &profile, .args = &args, .width = text_terminal_width() };
+	uint64_t interval_ns = 0;
+	bool by_time;
 	int status;
 
-	args.limit = DEFAULT_LIMIT;
+	args.limit = UINT_MAX;
 	status = args_parse(&args, argc, argv, top_options);
+	by_time = top_time_parse(args.by, &interval_ns);
+	if (args.limit == UINT_MAX)
+		args.limit = by_time ? 0 : DEFAULT_LIMIT;
 	if (status == COMMAND_OK)
-		status = args_check_conflicts(&args);
-	args.query.contexts = args.by;
+		status = args_check_conflicts(&args, by_time, interval_ns);
+	args.query.contexts = args.by && !by_time;
+	args.query.times = by_time;
 	/* A filter by function may be for a native one. */
 	if (args.query.frames == SHOW_FOLDED && !args.native && !args.query.include.set &&
 	    !args.query.exclude.set)
@@ -354,6 +385,8 @@ int cmd_top(int argc, char **argv)
 		terminal_start_pager();
 		if (!profile.chunks && !base.chunks)
 			;
+		else if (by_time)
+			status |= top_print_times(&top, interval_ns);
 		else if (args.by || args.base_count)
 			status |= top_print_compared(&top, &base);
 		else if (print_top(&top))

@@ -61,6 +61,7 @@ int command_read_base(struct profile *profile, const struct args *args, uint32_t
 	if (args->base_from.kind || args->base_to.kind) {
 		query.from = args->base_from;
 		query.to = args->base_to;
+		query.length_ns = 0;
 	}
 	status = read_files(profile, &query, &args->base_selection, args->base, args->base_count,
 			    metrics, args->blocked_by);

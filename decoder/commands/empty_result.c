@@ -69,11 +69,11 @@ static bool print_outside_period(const struct args *args, const struct profile *
 	    (period.from_ns <= p->end_ns && period.to_ns >= p->start_ns &&
 	     period.from_ns <= period.to_ns))
 		return false;
-	message_print(
-		"%s: nothing left: nothing was recorded between --from and --to; there is %s, "
-		"from %s to %s",
-		args->command, text_duration(span, (double)(p->end_ns - p->start_ns)),
-		text_time(start, p->start_ns), text_time(end, p->end_ns));
+	message_print("%s: nothing left: nothing was recorded %s; there is %s, from %s to %s",
+		      args->command,
+		      args->at.kind ? "in the period of --at" : "between --from and --to",
+		      text_duration(span, (double)(p->end_ns - p->start_ns)),
+		      text_time(start, p->start_ns), text_time(end, p->end_ns));
 	return true;
 }
 
@@ -188,7 +188,7 @@ static void print_filters(const struct args *args, const char *default_text)
 	if (args->query.thread.set)
 		list_add(&set, "--thread");
 	if (args->query.from.kind)
-		list_add(&set, "--from");
+		list_add(&set, args->at.kind ? "--at" : "--from");
 	if (args->query.to.kind)
 		list_add(&set, "--to");
 	if (args->query.include.set)
@@ -260,6 +260,7 @@ bool empty_result_explain(const struct args *args, uint32_t metrics, const char 
 
 	all.thread.set = all.include.set = all.exclude.set = false;
 	all.from.kind = all.to.kind = MOMENT_NONE;
+	all.length_ns = 0;
 	all.lookup.frames = NULL;
 	all.label_count = 0;
 	all.trace = NULL;

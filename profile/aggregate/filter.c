@@ -43,6 +43,9 @@ int period_resolve(struct period *period, const struct query *query, struct feed
 		period->from_ns = moment_ns(&query->from, start, end);
 	if (query->to.kind)
 		period->to_ns = moment_ns(&query->to, start, end);
+	if (query->length_ns &&
+	    __builtin_add_overflow(period->from_ns, query->length_ns, &period->to_ns))
+		period->to_ns = INT64_MAX;
 	return 0;
 }
 

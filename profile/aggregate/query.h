@@ -86,6 +86,7 @@ enum wait_parts {
 struct query {
 	struct pattern thread, include, exclude;
 	struct moment from, to;
+	int64_t length_ns; /* of the period, instead of `to`; 0: until `to` */
 	struct rename renames[RENAMES_MAX];
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;

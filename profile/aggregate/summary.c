@@ -10,6 +10,7 @@
 #include "profile/aggregate/resolve.h"
 #include "profile/basics/names.h"
 #include "profile/basics/array.h"
+#include "profile/basics/text.h"
 
 const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "ringFull",
@@ -113,6 +114,28 @@ static void summary_count_metric(struct summary *s, struct resolve *resolve,
 		s->metrics[metrics[event->kind]]++;
 }
 
+/* Add EVENT to its process's sparkline, if it is a sample of CPU time. */
+static void summary_add_spark(struct summary *s, struct resolve *resolve,
+			      const struct jfr_event *event, double factor)
+{
+	const char *process, *labels = intern_text(&s->profile.names, resolve->labels);
+	char name[128];
+
+	if ((event->kind != JFR_EXECUTION_SAMPLE && event->kind != JFR_WALL_SAMPLE) ||
+	    !resolve_is_cpu(resolve, event))
+		return;
+	process = text_find_line(labels, "process", true);
+	snprintf(name, sizeof(name), "%.*s", process ? (int)strcspn(process, "\n") : 0,
+		 process ? process : "");
+	text_clean_string(name);
+	if (!sparks_add(&s->sparks, name,
+			ticks_to_ns_by(&resolve->chunk->header, factor, event->slot[JFR_TIME]),
+			event->kind == JFR_WALL_SAMPLE && event->slot[JFR_SAMPLES] > 0
+				? (uint64_t)event->slot[JFR_SAMPLES]
+				: 1))
+		s->out_of_memory = true;
+}
+
 static void summary_count_events(struct summary *s, struct resolve *resolve,
 				 struct settings *settings, bool *java)
 {
@@ -121,6 +144,7 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 	struct jfr_event event;
 	struct jfr_scan scan;
 	struct filter filter = { .query = s->query, .profile = &s->profile };
+	double factor = ns_per_tick(&chunk->header);
 	int64_t from, to;
 	size_t index;
 
@@ -146,6 +170,8 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 				s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
 		if (s->want_metrics)
 			summary_count_metric(s, resolve, &event);
+		if (s->want_sparks)
+			summary_add_spark(s, resolve, &event, factor);
 	}
 	for (size_t i = 0; counts && i <= chunk->type_count; i++)
 		if (counts[i].events)
@@ -232,6 +258,7 @@ static void summary_merge(struct summary *into, const struct summary *from)
 		summary_update_settings(into, &from->settings, from->settings_ns);
 	for (size_t i = 0; i < METRICS; i++)
 		into->metrics[i] += from->metrics[i];
+	into->out_of_memory |= !sparks_merge(&into->sparks, &from->sparks);
 	into->chunks += from->chunks;
 	into->bytes += from->bytes;
 	for (size_t i = 0; i < SUMMARY_CAUSES; i++)
@@ -281,7 +308,8 @@ int summary_read(struct summary *summary, const struct query *query, struct feed
 	unsigned jobs = feed_jobs(feed, query->jobs);
 	struct summary *parts = calloc(jobs, sizeof(*parts));
 	struct period period;
-	bool want_metrics = summary->want_metrics;
+	bool want_metrics = summary->want_metrics, want_sparks = summary->want_sparks;
+	struct sparks sparks = { 0 };
 
 	*summary = (struct summary){ .profile = PROFILE_INIT };
 	if (!parts || feed->calls->restart(feed, false)) {
@@ -290,9 +318,16 @@ int summary_read(struct summary *summary, const struct query *query, struct feed
 	}
 	if (period_resolve(&period, query, feed))
 		period = (struct period){ INT64_MIN, INT64_MAX };
+	want_sparks = want_sparks && feed->calls->span(feed, &sparks.start_ns, &sparks.end_ns);
+	if (period.from_ns > sparks.start_ns)
+		sparks.start_ns = period.from_ns;
+	if (period.to_ns < sparks.end_ns)
+		sparks.end_ns = period.to_ns;
 	for (unsigned i = 0; i < jobs; i++)
 		parts[i] = (struct summary){ .query = query,
 					     .want_metrics = want_metrics,
+					     .want_sparks = want_sparks,
+					     .sparks = sparks,
 					     .period = period,
 					     .profile = PROFILE_INIT,
 					     .settings_ns = INT64_MIN };
@@ -313,6 +348,7 @@ void summary_free(struct summary *summary)
 {
 	profile_free(&summary->profile);
 	intern_free(&summary->engines);
+	sparks_free(&summary->sparks);
 	free(summary->types);
 	free(summary->threads);
 	summary->threads = NULL;

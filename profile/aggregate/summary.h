@@ -7,6 +7,7 @@
 #include "profile/aggregate/feed.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/profile.h"
+#include "profile/aggregate/spark.h"
 
 struct event_count {
 	const char *name;
@@ -28,6 +29,8 @@ struct summary {
 	uint32_t thread_capacity;
 	bool want_metrics; /* fill `metrics`; set before summary_read() */
 	uint64_t metrics[METRICS];
+	bool want_sparks;     /* fill `sparks`; likewise */
+	struct sparks sparks; /* samples of CPU time */
 	struct period period;
 	uint64_t chunks, bytes, lost[SUMMARY_CAUSES];
 	bool has_losses;

@@ -40,9 +40,21 @@ static int convert(struct profile *profile, const void *data, size_t length,
 	return err;
 }
 
+static int compare_samples(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
+	if (x->count < y->count || x->count > y->count)
+		return x->count > y->count ? -1 : 1;
+	return (x->thread < y->thread) - (x->thread > y->thread);
+}
+
 /* Append all samples to OUT: lines of "metric [thread] outermost;...;innermost count total". */
 static void print_samples(const struct profile *p, struct buf *out)
 {
+	qsort(p->samples, p->count, sizeof(*p->samples), compare_samples);
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct sample *s = &p->samples[i];
 		const uint32_t *frames = intern_key(&p->stacks, s->stack);
@@ -71,9 +83,12 @@ static const struct {
 	{ "my prog 12/34 [003] 5.000001: cycles: \n"
 	  "\tffffffff81000000 do_syscall_64+0x10 ([kernel.kallsyms])\n"
 	  "\t7f12 main+0x1 (/opt/my prog)\n\n"
+	  "my prog 12/34 [003] 5.000002: cycles: \n"
+	  "\tffffffff81000000 do_syscall_64+0x12 ([kernel.kallsyms])\n"
+	  "\t7f12 main+0x1 (/opt/my prog)\n"
 	  "other 7 6.5:  1000 cycles: \n\t7f12 main+0x2 (/opt/my prog)\n\n"
 	  "other 7 6.5:  1000 faults: \n\t7f12 main+0x2 (/opt/my prog)\n\n",
-	  "cpu [my prog tid=34] main;do_syscall_64 1 0 |cpu [other tid=7] main 1 0 |" },
+	  "cpu [my prog tid=34] main;do_syscall_64 2 0 |cpu [other tid=7] main 1 0 |" },
 	{ "  sh   0 [000]     5.1: 10 cycles:u:  7f12 idle (/x)\n"
 	  "  sh   0 [000]     5.2: 10 cycles:u:  7f12 idle (/x)\n",
 	  "cpu [sh tid=4194305] idle 2 0 |" },

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Views over time: rows of top by time, the period of --at and --for, and sparklines on a terminal.
+. "$(dirname "$0")/agent.inc"
+have python3 script
+recording=test/fixtures/jfr/chunks.jfr
+
+"$agent" top --by time=500ms --json "$recording" >"$work/json" || fail "top --by time: status $?"
+"$agent" top --json "$recording" >"$work/whole" || fail "top: status $?"
+python3 - "$work/json" "$work/whole" <<'END' || fail "rows and the whole differ"
+import json, sys
+rows, whole = (json.load(open(path)) for path in sys.argv[1:])
+assert rows['interval_ns'] == 500000000 and rows['weight'] == whole['weight']
+assert sum(row['weight'] for row in rows['intervals']) == whole['weight']
+starts = [row['start_ns'] for row in rows['intervals']]
+assert starts == list(range(starts[0], starts[-1] + 1, 500000000)), starts
+assert all(start % 500000000 == 0 for start in starts)
+END
+"$agent" top --by time -n 2 "$recording" >"$work/out" || fail "top --by time -n 2: status $?"
+grep -q '^\.\.\. and [0-9]* with less' "$work/out" || fail "no limit: $(cat "$work/out")"
+
+# --at and --for are --from and --to in other words.
+for command in 'top -n 0' collapsed summary; do
+	# shellcheck disable=SC2086 # words on purpose
+	"$agent" $command --from 2s --to 3s "$recording" >"$work/wanted" || fail "$command: status $?"
+	# shellcheck disable=SC2086
+	"$agent" $command --at 2s --for 1s "$recording" | cmp -s - "$work/wanted" || fail "$command: --at differs"
+	# shellcheck disable=SC2086
+	"$agent" $command --at 2s "$recording" | cmp -s - "$work/wanted" || fail "$command: --at without --for differs"
+done
+for switches in '--at 1s --from 1s' '--for 1s' '--by time=no' '--by time=1us' '--by time --live'; do
+	# shellcheck disable=SC2086
+	"$agent" top $switches "$recording" 2>/dev/null
+	[ $? = 2 ] || fail "$switches: accepted"
+done
+"$agent" top --at 1h "$recording" >/dev/null 2>"$work/err"
+grep -q 'in the period of --at' "$work/err" || fail "an empty period: $(cat "$work/err")"
+
+cp "$recording" "$work/service_77_2026-11-21T02-29-42Z.jfr"
+TERM=xterm PAGER=cat timeout 30 script -qec "$agent summary $work/service_77_2026-11-21T02-29-42Z.jfr" /dev/null \
+	>"$work/out" 2>&1 </dev/null || fail "summary: status $?"
+grep -q '█.*  service_77' "$work/out" || fail "no sparkline: $(cat "$work/out")"
+"$agent" summary "$recording" | grep -q '█' && fail 'a sparkline in a pipe'
+exit 0
