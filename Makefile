@@ -127,6 +127,7 @@ $(B)/obj/%.o: %.c
 $(B)/obj/profile/page/page.o $(B)/image/obj/profile/page/page.o: $(wildcard profile/page/*.css profile/page/*.js profile/page/*.html)
 $(B)/obj/profile/flamegraph/flamegraph_write.o $(B)/image/obj/profile/flamegraph/flamegraph_write.o: \
 	$(wildcard profile/flamegraph/*.css profile/flamegraph/*.js profile/flamegraph/*.html)
+$(B)/obj/profile/timeline/timeline.o: $(wildcard profile/timeline/*.css profile/timeline/*.js profile/timeline/*.html)
 $(B)/obj/profile/aggregate/preload_frames.o $(B)/image/obj/profile/aggregate/preload_frames.o: preload/exports.map
 
 # A signal handler may run without a thread control block for a canary, and it reads stacks that a sanitizer has

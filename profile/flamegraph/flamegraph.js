@@ -1,7 +1,8 @@
-/* Start of the page: a flame graph, or a heatmap with a flame graph. */
+/* Start of the page: a flame graph, alone or with a heatmap or a timeline. */
 const meta = json('meta');
 unpack('stacks').then(reader => {
-	const stacks = new Stacks(reader, !!meta.heat);
-	if (meta.heat) startHeat(meta, stacks);
+	const stacks = new Stacks(reader, !!(meta.heat || meta.timeline));
+	if (meta.timeline) startTimeline(meta, stacks);
+	else if (meta.heat) startHeat(meta, stacks);
 	else startGraph(meta, stacks);
 });

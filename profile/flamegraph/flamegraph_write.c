@@ -48,7 +48,9 @@ static void flamegraph_write_meta(FILE *out, const struct flamegraph *graph,
 		has_time ? profile->end_ns / 1000000 : 0);
 	flamegraph_write_effective(out, graph, "effective", graph->profile);
 	flamegraph_write_effective(out, graph, "base_effective", graph->base);
-	if (graph->row_ms)
+	if (graph->part)
+		graph->part->write_meta(out, graph->part, stacks);
+	else if (graph->row_ms)
 		fprintf(out,
 			",\"heat\":{\"start_ms\":%" PRId64
 			",\"row_ms\":%u,\"rows\":%u,\"column_ms\":%" PRIu64 "}",
@@ -76,7 +78,9 @@ static int flamegraph_write_stacks(FILE *file, const struct page_stacks *stacks,
 int flamegraph_write(FILE *file, const struct flamegraph *graph)
 {
 	static const char *const scripts[] = { flamegraph_script, NULL };
-	static const char *const heat_scripts[] = { heatmap_script, flamegraph_script, NULL };
+	static const struct page_part heat = { heatmap_style, heatmap_html, heatmap_script, NULL };
+	const struct page_part *part = graph->part ? graph->part : &heat;
+	const char *const part_scripts[] = { part->script, flamegraph_script, NULL };
 	struct page_stacks stacks = { 0 };
 	int err = page_stacks_add(&stacks, graph->profile, graph->profile, graph->metric,
 				  graph->by_total, false);
@@ -88,14 +92,14 @@ int flamegraph_write(FILE *file, const struct flamegraph *graph)
 		err = page_stacks_finish(&stacks, graph->profile, graph->min_share, graph->row_ms);
 	if (err)
 		goto out;
-	page_write_start(file, graph->title, graph->row_ms ? heatmap_style : NULL);
+	page_write_start(file, graph->title, graph->row_ms ? part->style : NULL);
 	fputs(page_header, file);
 	if (graph->row_ms)
-		fputs(heatmap_html, file);
+		fputs(part->html, file);
 	fputs(page_graph, file);
 	flamegraph_write_meta(file, graph, &stacks);
 	err = flamegraph_write_stacks(file, &stacks, graph->profile);
-	page_write_scripts(file, graph->row_ms ? heat_scripts : scripts);
+	page_write_scripts(file, graph->row_ms ? part_scripts : scripts);
 	page_write_end(file);
 out:
 	page_stacks_free(&stacks);

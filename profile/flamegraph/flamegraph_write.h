@@ -7,6 +7,16 @@
 
 #include "profile/aggregate/profile.h"
 
+struct page_stacks;
+
+/* A part of the page above the flame graph. Its script starts the page from the member of meta that
+ * WRITE_META writes, with a comma before it: see flamegraph.js. */
+struct page_part {
+	const char *style, *html, *script;
+	void (*write_meta)(FILE *file, const struct page_part *part,
+			   const struct page_stacks *stacks);
+};
+
 struct flamegraph {
 	struct profile *profile; /* the base's names are added to it */
 	enum metric metric;
@@ -20,6 +30,9 @@ struct flamegraph {
 
 	/* A heatmap: the samples of the profile have times. 0: none. */
 	uint32_t row_ms, column_ms;
+
+	/* With row_ms: another part instead of the heatmap. NULL: none. */
+	const struct page_part *part;
 };
 
 /* Returns 0 or -ENOMEM. The caller checks FILE for write errors. */

@@ -12,6 +12,7 @@ struct perf_head {
 	struct import_text comm, event, frame;
 	uint32_t tid;
 	int64_t time_ns;
+	uint64_t period; /* 0: not printed */
 };
 
 static const char *skip_blanks(const char *at, const char *end)
@@ -82,8 +83,10 @@ static bool read_event(struct perf_head *head, const char *at, const char *end)
 
 	at = skip_blanks(at, end);
 	word = at;
-	if (import_read_number(&word, end, &period) && word < end && *word == ' ')
+	if (import_read_number(&word, end, &period) && word < end && *word == ' ') {
+		head->period = period;
 		at = skip_blanks(word, end);
+	}
 	for (word = at; word < end && *word != ' ' && *word != '\t'; word++)
 		;
 	colon = word;
@@ -223,6 +226,18 @@ static const char *read_frames(struct import_writer *w, const struct perf_head *
 	return end;
 }
 
+/* Sampling interval: events of the kernel's clocks have a period in ns. Returns 0 for other events. */
+static uint64_t clock_period(const struct perf_head *head)
+{
+	static const char *const clocks[] = { "cpu-clock", "task-clock" };
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+		if (head->event.length >= strlen(clocks[i]) && head->period < INT64_MAX &&
+		    !memcmp(head->event.text, clocks[i], strlen(clocks[i])))
+			return head->period;
+	return 0;
+}
+
 int import_perf_read(struct import_input *input, struct import_writer *w)
 {
 	const char *at = (const char *)input->data, *end = at + input->length;
@@ -240,8 +255,10 @@ int import_perf_read(struct import_input *input, struct import_writer *w)
 			return import_reject(input, line.text, "no sample of perf script");
 		at = read_frames(w, &head, at, end);
 		/* Samples of different events cannot be added up: the first event counts. */
-		if (!event.length)
+		if (!event.length) {
 			event = head.event;
+			import_writer_set_intervals(w, clock_period(&head), 0);
+		}
 		if (head.event.length != event.length ||
 		    memcmp(head.event.text, event.text, event.length))
 			continue;

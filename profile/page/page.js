@@ -63,7 +63,7 @@ async function unpack(id) {
 function amount(v, unit) {
 	const scale = units => {
 		for (const [size, name] of units)
-			if (Math.abs(v) >= size) return (v / size).toPrecision(4).replace(/\.?0+$/, '') + ' ' + name;
+			if (Math.abs(v) >= size) return (v / size).toPrecision(4).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') + ' ' + name;
 		return Math.round(v) + ' ' + units[units.length - 1][1];
 	};
 	if (unit === 'bytes') return scale([[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]);

@@ -12,6 +12,7 @@
 #include "profile/encode/proto_read.h"
 #include "profile/export/export.h"
 #include "profile/otlp/otlp_file.h"
+#include "profile/timed/timed_profile.h"
 #include "test/fixtures/suite.h"
 
 #define SECOND  1000000000u
@@ -78,19 +79,25 @@ static void write_recording(int fd)
 static uint8_t *recording;
 static size_t recording_length;
 
-static void read_store(struct timed_store *store)
+static void open_recording(struct memory_feed *feed)
 {
-	struct query query = QUERY_INIT;
-	struct memory_feed feed;
 	int fd = make_file();
 
-	query.contexts = true;
 	write_recording(fd);
 	recording_length = (size_t)lseek(fd, 0, SEEK_END);
 	recording = mmap(NULL, recording_length, PROT_READ, MAP_PRIVATE, fd, 0);
 	ck_assert_ptr_ne(recording, MAP_FAILED);
 	close(fd);
-	memory_feed_init(&feed, recording, recording_length);
+	memory_feed_init(feed, recording, recording_length);
+}
+
+static void read_store(struct timed_store *store)
+{
+	struct query query = QUERY_INIT;
+	struct memory_feed feed;
+
+	query.contexts = true;
+	open_recording(&feed);
 	ck_assert_int_eq(timed_store_read(store, &query, &feed.feed, ~1u, make_file), 0);
 }
 
@@ -128,6 +135,37 @@ START_TEST(store_has_all)
 	ck_assert_uint_eq(kinds[TIMED_REPORT], 1);
 	ck_assert_uint_eq(kinds[TIMED_SPAN], 1);
 	release_store(&store);
+}
+END_TEST
+
+/* A sleeping thread's event is spread over its time, and samples have the state as a label. */
+START_TEST(profile_has_states)
+{
+	struct query query = QUERY_INIT;
+	struct timed_profile timed;
+	struct memory_feed feed;
+	unsigned waits = 0, runs = 0;
+	int64_t last_ms = 0;
+
+	query.contexts = true;
+	open_recording(&feed);
+	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL), 0);
+	for (uint32_t i = 0; i < timed.profile.count; i++) {
+		const struct sample *s = &timed.profile.samples[i];
+		const char *labels = intern_text(&timed.profile.names, s->context);
+
+		ck_assert_uint_eq(s->metric, METRIC_WALL);
+		ck_assert_double_eq(s->count, 1);
+		waits += !strcmp(labels, "state=waits\n");
+		runs += !strcmp(labels, "state=runs\n");
+		last_ms = s->time_ms > last_ms ? s->time_ms : last_ms;
+	}
+	ck_assert_uint_eq(waits, 20);
+	ck_assert_uint_eq(runs, 1);
+	ck_assert_int_eq(last_ms, (int64_t)(START / 1000000) + 19 * 105);
+	ck_assert_uint_eq(timed.marks.length / sizeof(struct timed_mark), 4);
+	timed_profile_free(&timed);
+	munmap(recording, recording_length);
 }
 END_TEST
 
@@ -360,6 +398,7 @@ int main(void)
 	TCase *tcase = tcase_create("export");
 
 	tcase_add_test(tcase, store_has_all);
+	tcase_add_test(tcase, profile_has_states);
 	tcase_add_test(tcase, speedscope_has_all);
 	tcase_add_test(tcase, firefox_has_all);
 	tcase_add_test(tcase, perfetto_has_all);

@@ -1,0 +1,25 @@
+/* Profile of one metric whose samples have times, and its marks: the source of the timeline page.
+ *
+ * A wall-clock sample has the state of its thread as a label, "state=runs" or "state=waits". One that
+ * stands for several is spread over its time. */
+#ifndef PROFILE_TIMED_TIMED_PROFILE_H
+#define PROFILE_TIMED_TIMED_PROFILE_H
+
+#include "core/buf.h"
+#include "profile/aggregate/feed.h"
+#include "profile/aggregate/profile.h"
+#include "profile/timed/timed.h"
+
+struct timed_profile {
+	struct profile profile;
+	struct buf marks; /* struct timed_mark; the last ones are omitted if there are too many */
+	uint64_t marks_cut;
+	uint32_t contexts[2]; /* private: cached context 0, by state */
+};
+
+/* Read METRIC of FEED. Returns as timed_read() does. Release with timed_profile_free() in any case. */
+int timed_profile_read(struct timed_profile *out, const struct query *query, struct feed *feed,
+		       enum metric metric);
+void timed_profile_free(struct timed_profile *profile);
+
+#endif

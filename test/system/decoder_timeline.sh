@@ -1,0 +1,23 @@
+#!/bin/sh
+# The timeline in a browser, used with mouse and keyboard: lanes, states, ranges and their flame graphs, stacks, marks,
+# links and hostile names. Needs Chromium and node (packages chromium, nodejs).
+. "$(dirname "$0")/agent.inc"
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+	skip 'Chromium is not on this machine'
+have node
+data=test/fixtures/jfr
+"$agent" timeline $data/java.jfr -o "$work/java.html" || exit 1
+grep -Eq '(src|href)=|https?://' "$work/java.html" && fail 'the page names something outside of itself'
+"$agent" timeline --cpu $data/chunks.jfr -o "$work/cpu.html" || exit 1
+"$agent" timeline --alloc $data/native.jfr -o "$work/alloc.html" || exit 1
+"$agent" timeline --live $data/native.jfr -o "$work/live.html" 2>/dev/null
+[ $? = 2 ] || fail '--live is accepted'
+# Names that end the script, times that go backwards, a lock, and a thread that is never sampled again.
+{
+	for second in 9 1 5 5 3; do
+		printf '</script><script>alert(1)</script> 7/8 %d.%d00000: cycles: \n\t7f <img src=x onerror=alert(2)> (/lib)\n\n' $second $second
+	done
+	printf 'late 7/9 2000000000.0: cycles: \n\t7f </style> (/lib)\n\n'
+} >"$work/hostile.txt"
+"$agent" timeline "$work/hostile.txt" -o "$work/hostile.html" || exit 1
+HOME=$work node test/system/timeline.js "$browser" "$work"

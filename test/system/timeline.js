@@ -1,0 +1,69 @@
+// Opens timelines in Chromium, and uses them with mouse and keyboard.
+// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, alloc.html and hostile.html.
+'use strict';
+const { runPageTest, check } = require('./browser.js');
+const [browser, dir] = process.argv.slice(2);
+const SHIFT = 8;
+
+runPageTest(browser, dir + '/profile', async page => {
+	const { value, text, key } = page, open = (name, fragment) => page.open(`${dir}/${name}.html`, fragment);
+	// A place in the window: time in milliseconds, and the row of a lane.
+	const place = (ms, row) => value(`(() => { const b = lanes.getBoundingClientRect();
+		return [b.left + xOf(${ms}), b.top + (${row} + 0.5) * LANE]; })()`);
+	const inside = (from, to) => value(`(() => { const { row, value } = graph.stacks.sets[0]; let sum = 0;
+		for (let i = 0; i < row.length; i++) if (row[i] >= ${from} && row[i] < ${to}) sum += value[i]; return sum; })()`);
+
+	await open('java');
+	check('lanes', await value('time.lanes.length') === 25 && await value('time.rows.length') < 25, await value('time.rows.length'));
+	check('states', /runs: Java.*waits: lock.*mark: report/.test(await text('states')), await text('states'));
+	await page.clickElement('#idle');
+	check('idle threads are shown', await value('time.rows.length') === 25, await text('idle'));
+	await page.clickElement('#idle');
+	const colors = await value(`(() => { const d = lanes.getContext('2d').getImageData(NAMES, 0, 400, 60).data, s = new Set();
+		for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`);
+	check('colours', colors >= 4, colors);
+
+	// A click shows a stack, a drag the flame graph of the range.
+	const [x, y] = await place(2000, 0), [x2] = await place(3000, 0);
+	await page.mouse('mouseMoved', x, y);
+	check('tooltip', /^\d\d:\d\d:\d\d\.\d+(runs|waits|sleeps)/.test(await text('tip')), await text('tip'));
+	await page.click(x, y);
+	check('a click shows the stack', /pool-1-thread-2.*(runs|waits)/.test(await text('moment')) && await value("$('frames').children.length") > 5, await text('moment'));
+	await page.drag(x, y, x2, y);
+	const [from, to] = await value('time.range');
+	check('a range has its flame graph', await value('graph.view.total[0]') === await inside(from, to) && to - from > 900, await text('range'));
+	const link = await value('location.hash');
+	check('links', /a=/.test(link), link);
+	await open('java', link);
+	check('a link opens the range', await value('graph.view.total[0]') === await inside(from, to), await text('range'));
+
+	// Keyboard: zoom to milliseconds, move, select, back.
+	await value('lanes.focus()');
+	for (let i = 0; i < 14; i++) await key('+');
+	check('zoom', await value('time.to - time.from') === 4, await value('time.to - time.from'));
+	await key('ArrowRight');
+	await key('ArrowDown');
+	check('the cursor moves', await value('time.cursor > 0 && time.lane === 1'), await value('time.cursor'));
+	await key('Escape');
+	check('the whole time', await value('time.from === 0 && time.to === time.length && !time.range'), await text('range'));
+	await key('ArrowRight');
+	await key('ArrowRight', SHIFT);
+	check('a range by keys', await value('time.range[1] - time.range[0] > 0'), await text('range'));
+	await key('Enter');
+	check('a stack by keys', await value("!$('stack').hidden"), await text('moment'));
+
+	// Themes, narrow windows, print.
+	await page.scheme('dark');
+	await page.size(420, 700);
+	await open('java');
+	check('narrow', await value('document.documentElement.scrollWidth <= 420'), await value('document.documentElement.scrollWidth'));
+	await page.print(dir + '/java.pdf');
+	await page.size(1280, 720);
+	await open('cpu');
+	check('CPU time only', !/waits/.test(await text('states')) && await value('graph.all') === 780, await text('states'));
+	await open('alloc');
+	check('memory', await value("graph.meta.unit === 'bytes'"), await text('facts'));
+	await open('hostile');
+	check('hostile names are text', await value("document.images.length === 0 && time.lanes.length === 2"), await value('time.lanes[0].name'));
+	check('time goes backwards', await value('time.lanes[0].samples.every((s, i, l) => !i || graph.stacks.sets[0].row[s] >= graph.stacks.sets[0].row[l[i - 1]])'), 'sorted');
+});
