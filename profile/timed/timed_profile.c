@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "profile/timed/timed_read.h"
+#include "profile/timed/timed_spans.h"
 
 #define MARKS_MAX   20000
 #define SPREAD_MAX  4096 /* samples that one event is spread over */
 #define CONTEXT_MAX (1u << 20)
+
+/* Bytes of samples with a context; spans of later ones are omitted. */
+#define CONTEXTS_MAX (256u << 20)
 
 /* Returns the ID of CONTEXT's lines with the state; 0 when out of memory. */
 static uint32_t context_with_state(struct timed_profile *out, uint32_t context, bool waits)
@@ -29,9 +33,16 @@ static uint32_t context_with_state(struct timed_profile *out, uint32_t context, 
 	return id;
 }
 
+/* Samples with a context, for the marks of their spans. */
+struct reading {
+	struct timed_profile *out;
+	struct buf contexts; /* struct timed_sample */
+};
+
 static int add_sample(void *arg, const struct timed_sample *s)
 {
-	struct timed_profile *out = arg;
+	struct reading *reading = arg;
+	struct timed_profile *out = reading->out;
 	uint64_t count = s->count > 1 ? (uint64_t)s->count : 1;
 	uint64_t parts = s->metric != METRIC_WALL ? 1 : count < SPREAD_MAX ? count : SPREAD_MAX;
 	struct sample sample = { .stack = s->stack,
@@ -41,6 +52,8 @@ static int add_sample(void *arg, const struct timed_sample *s)
 				 .count = s->count / (double)parts,
 				 .total = s->total / (double)parts };
 
+	if (s->context && buf_append(&reading->contexts, s, sizeof(*s)) == -ENOMEM)
+		return -ENOMEM;
 	if (s->metric == METRIC_WALL)
 		sample.context = context_with_state(out, s->context, s->is_sleeping);
 	sample.count_variance = sample.count;
@@ -55,21 +68,58 @@ static int add_sample(void *arg, const struct timed_sample *s)
 
 static int add_mark(void *arg, const struct timed_mark *mark)
 {
-	struct timed_profile *out = arg;
+	struct timed_profile *out = ((struct reading *)arg)->out;
 	int err = buf_append(&out->marks, mark, sizeof(*mark));
 
 	out->marks_cut += err == -EFBIG;
 	return err == -EFBIG ? 0 : err;
 }
 
+static int compare_samples(const void *a, const void *b)
+{
+	const struct timed_sample *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+/* Add the marks of the spans, thread by thread. */
+static int add_spans(struct reading *reading)
+{
+	struct timed_sample *samples = (void *)reading->contexts.data;
+	size_t count = reading->contexts.length / sizeof(*samples);
+	int err = 0;
+
+	if (count)
+		qsort(samples, count, sizeof(*samples), compare_samples);
+	for (size_t from = 0, to = 0; from < count && !err; from = to) {
+		struct timed_group group = { .thread = samples[from].thread, .from = from };
+
+		while (to < count && samples[to].thread == group.thread)
+			to++;
+		group.to = to;
+		err = timed_spans_add(&reading->out->profile, samples, &group, add_mark, reading);
+	}
+	return err;
+}
+
 int timed_profile_read(struct timed_profile *out, const struct query *query, struct feed *feed,
 		       enum metric metric)
 {
-	const struct timed_visitor visitor = { .arg = out, .sample = add_sample, .mark = add_mark };
+	struct reading reading = { .out = out, .contexts = BUF_INIT(CONTEXTS_MAX) };
+	const struct timed_visitor visitor = { .arg = &reading,
+					       .sample = add_sample,
+					       .mark = add_mark };
+	int err;
 
 	*out = (struct timed_profile){ .profile = PROFILE_INIT,
 				       .marks = BUF_INIT(MARKS_MAX * sizeof(struct timed_mark)) };
-	return timed_read(&out->profile, query, feed, 1u << metric, &visitor);
+	err = timed_read(&out->profile, query, feed, 1u << metric, &visitor);
+	if ((!err || err == -EIO) && add_spans(&reading))
+		err = -ENOMEM;
+	buf_free(&reading.contexts);
+	return err;
 }
 
 void timed_profile_free(struct timed_profile *profile)

@@ -165,6 +165,12 @@ START_TEST(profile_has_states)
 	ck_assert_int_eq(last_ms, (int64_t)(START / 1000000) + 19 * 105);
 	ck_assert_uint_eq(timed.marks.length / sizeof(struct timed_mark), 4);
 	timed_profile_free(&timed);
+	/* The span is in samples of CPU time. */
+	memory_feed_init(&feed, recording, recording_length);
+	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_CPU), 0);
+	ck_assert_uint_eq(timed.profile.count, 3);
+	ck_assert_uint_eq(timed.marks.length / sizeof(struct timed_mark), 5);
+	timed_profile_free(&timed);
 	munmap(recording, recording_length);
 }
 END_TEST
