@@ -72,7 +72,7 @@ struct args {
 	unsigned limit, stack_depth, locations;
 	double min_share;
 	uint64_t min_ns;
-	uint64_t row_ns, column_ns; /* heatmap */
+	uint64_t row_ns, column_ns;          /* heatmap */
 	uint64_t cpu_ns, wall_ns, mem_bytes; /* cost */
 };
 

@@ -45,7 +45,7 @@ static void read_events(struct jfr_chunk *chunk, struct resolve *resolve, struct
 	raw_stack_free(&stack);
 }
 
-/* A flame graph or a heatmap of what was read, to nowhere. */
+/* Write a flame graph or a heatmap of the recording, to /dev/null. */
 static void write_page(struct profile *profile, uint64_t choice)
 {
 	struct flamegraph graph = { .profile = profile,
