@@ -122,11 +122,8 @@ static int print_group(const struct waits *w, const struct wait_group *group)
 static void print_deadlock(const struct waits *w, uint32_t number)
 {
 	const struct profile *p = w->profile;
-	uint32_t first = 0, i;
+	uint32_t first = wait_chains_first(&w->chains, number), i = first;
 
-	while (w->chains.deadlock[first] != number)
-		first++;
-	i = first;
 	do {
 		const struct sample *s = &p->samples[i];
 

@@ -191,12 +191,9 @@ static void print_deadlocks(const struct waits *w)
 	const struct profile *p = w->profile;
 
 	for (uint32_t number = 1; number <= w->chains.deadlocks; number++) {
-		uint32_t first = 0, i;
+		uint32_t first = wait_chains_first(&w->chains, number), i = first;
 
-		while (w->chains.deadlock[first] != number)
-			first++;
 		printf("%sdeadlock:%s ", terminal_style(STYLE_STOP), terminal_style(STYLE_NONE));
-		i = first;
 		do {
 			const struct sample *s = &p->samples[i];
 

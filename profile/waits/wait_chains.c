@@ -116,6 +116,26 @@ int wait_chains_make(struct wait_chains *c, const struct profile *p)
 	return err;
 }
 
+static uint32_t chains_thread_id(const struct wait_chains *c, uint32_t i)
+{
+	const struct thread_key *key =
+		intern_key(&c->profile->threads, c->profile->samples[i].thread);
+
+	return key->tid;
+}
+
+uint32_t wait_chains_first(const struct wait_chains *c, uint32_t number)
+{
+	uint32_t first = c->profile->count;
+
+	for (uint32_t i = 0; i < c->profile->count; i++)
+		if (c->deadlock[i] == number &&
+		    (first == c->profile->count ||
+		     chains_thread_id(c, i) < chains_thread_id(c, first)))
+			first = i;
+	return first;
+}
+
 void wait_chains_free(struct wait_chains *c)
 {
 	intern_free(&c->keys);

@@ -21,6 +21,11 @@ struct wait_chains {
  * that thread with the stack that it had when the lock's waiter was sampled. Returns 0 or -ENOMEM;
  * release with wait_chains_free() in any case. */
 int wait_chains_make(struct wait_chains *chains, const struct profile *profile);
+
+/* Return the sample that deadlock NUMBER is shown from: the one of the thread with the lowest ID, because the order of
+ * samples depends on which thread read which chunk first. */
+uint32_t wait_chains_first(const struct wait_chains *chains, uint32_t number);
+
 void wait_chains_free(struct wait_chains *chains);
 
 #endif

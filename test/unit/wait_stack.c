@@ -96,7 +96,7 @@ START_TEST(uses)
 	struct wait wait = futex(0x2000);
 
 	set_cause(&wait, rows[_i].second, rows[_i].third);
-	ck_assert_str_eq(wait_cause_names[wait.cause], wait_cause_names[rows[_i].cause]);
+	ck_assert_str_eq(jfr_wait_causes[wait.cause], jfr_wait_causes[rows[_i].cause]);
 	ck_assert_int_eq(wait.owner, rows[_i].owner);
 	wait_clear(&wait);
 }
