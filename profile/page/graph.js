@@ -245,7 +245,8 @@ function search() {
 	if (hasHits()) {
 		if (graph.inverted) layout();
 		view.each(n => { if (isHit(view.frame[n]) && view.width[n] > 0) graph.matches.push(n); });
-		graph.matches.sort((a, b) => view.width[b] - view.width[a]);
+		graph.matchCount = graph.matches.length;
+		graph.matches = widest(graph.matches).sort((a, b) => view.width[b] - view.width[a]);
 	}
 	$('previous').disabled = $('next').disabled = !graph.matches.length;
 	graph.matchTest = hasHits() ? matchTest(stacks, Uint8Array.from(stacks.functionOf, (_, f) => isHit(f) ? 1 : 0), graph.threadHit) : null;
@@ -253,8 +254,14 @@ function search() {
 	showMatches();
 	graph.onSearch();
 }
+/* The widest MATCHES_MAX of many nodes. */
+function widest(nodes) {
+	if (nodes.length <= MATCHES_MAX) return nodes;
+	const { width } = graph.view, widths = Float64Array.from(nodes, n => width[n]).sort(), least = widths[widths.length - MATCHES_MAX];
+	return nodes.filter(n => width[n] >= least).slice(0, MATCHES_MAX);
+}
 function showMatches() {
-	const count = graph.matches.length, { selection } = graph;
+	const count = graph.matches.length && graph.matchCount, { selection } = graph;
 	let text = '';
 	if (hasHits() && !count) text = 'no match';
 	else if (hasHits()) {
@@ -266,7 +273,7 @@ function showMatches() {
 }
 /* Show the next match, widest first. */
 function stepMatch(step) {
-	const count = Math.min(graph.matches.length, MATCHES_MAX);
+	const count = graph.matches.length;
 	if (!count) return;
 	graph.step = graph.step < 0 ? (step > 0 ? 0 : count - 1) : (graph.step + step + count) % count;
 	reveal(graph.matches[graph.step]);

@@ -100,6 +100,31 @@ class Selection {
 	width(self, base) { return Math.max(self, base * this.baseScale); }
 }
 
+/* Returns LIST with twice its length. */
+function grow(list) {
+	const larger = new list.constructor(list.length * 2);
+	larger.set(list);
+	return larger;
+}
+/* The samples of SELECTION, sorted by thread: those of thread t are at starts[t] to starts[t + 1], each with its index in the
+ * set of its part. */
+function samplesByThread(selection) {
+	const starts = new Uint32Array(selection.stacks.threads.length + 1);
+	for (const [set, wanted] of selection.parts)
+		for (let i = 0; i < set.count; i++) if (wanted(i)) starts[set.thread[i] + 1]++;
+	for (let t = 1; t < starts.length; t++) starts[t] += starts[t - 1];
+	const next = starts.slice(), count = starts[starts.length - 1], index = new Uint32Array(count), part = new Uint8Array(count);
+	selection.parts.forEach(([set, wanted], p) => {
+		for (let i = 0; i < set.count; i++) {
+			if (!wanted(i)) continue;
+			const at = next[set.thread[i]]++;
+			index[at] = i;
+			part[at] = p;
+		}
+	});
+	return { starts, index, part };
+}
+
 /* Tree of drawn boxes. Subclasses fill frame, parent, total, baseTotal, width by node; selfOf, list children. */
 class View {
 	constructor(selection) {
@@ -156,24 +181,23 @@ class Forward extends View {
 	}
 	/* Copy the nodes of each thread's stacks below a node of that thread. */
 	split() {
-		const { stacks } = this, parent = [-1], frame = [0], self = [0], base = [0];
+		const { stacks, selection } = this, { starts, index, part } = samplesByThread(selection), path = [];
 		const copy = new Int32Array(stacks.parent.length), owner = new Int32Array(stacks.parent.length).fill(-1);
-		const groups = new Map();
-		for (const [set, wanted, isBase] of this.selection.parts)
-			for (let i = 0; i < set.count; i++) {
-				if (!wanted(i)) continue;
-				const t = set.thread[i];
-				if (!groups.has(t)) groups.set(t, []);
-				groups.get(t).push([set, i, isBase]);
-			}
-		const add = (p, f) => { parent.push(p); frame.push(f); self.push(0); base.push(0); return parent.length - 1; };
-		const path = [];
-		for (const [t, list] of groups) {
+		let count = 1, parent = new Int32Array(1024).fill(-1, 0, 1), frame = new Uint32Array(1024);
+		let self = new Float64Array(1024), base = new Float64Array(1024);
+		const add = (p, f) => {
+			if (count === parent.length) [parent, frame, self, base] = [parent, frame, self, base].map(grow);
+			parent[count] = p;
+			frame[count] = f;
+			return count++;
+		};
+		for (let t = 0; t < stacks.threads.length; t++) {
+			if (starts[t] === starts[t + 1]) continue;
 			copy[0] = add(0, stacks.frames + t);
 			owner[0] = t;
-			for (const [set, i, isBase] of list) {
-				let n = set.node[i];
-				for (path.length = 0; owner[n] !== t; n = stacks.parent[n]) path.push(n);
+			for (let at = starts[t]; at < starts[t + 1]; at++) {
+				const [set, , isBase] = selection.parts[part[at]], i = index[at];
+				for (let n = set.node[i]; owner[n] !== t; n = stacks.parent[n]) path.push(n);
 				while (path.length) {
 					const k = path.pop();
 					copy[k] = add(copy[stacks.parent[k]], stacks.frame[k]);
@@ -182,8 +206,7 @@ class Forward extends View {
 				(isBase ? base : self)[copy[set.node[i]]] += set.value[i];
 			}
 		}
-		Object.assign(this, { parent: Int32Array.from(parent), frame: Uint32Array.from(frame),
-			self: Float64Array.from(self), base: Float64Array.from(base) });
+		[this.parent, this.frame, this.self, this.base] = [parent, frame, self, base].map(list => list.slice(0, count));
 	}
 	/* Parents have smaller numbers than their children. */
 	sum() {
@@ -221,40 +244,41 @@ class Inverted extends View {
 	constructor(selection, byThread) {
 		super(selection);
 		Object.assign(this, { frame: [0], parent: [-1], total: [0], baseTotal: [0], width: [0], x: [0], selfs: [0], range: [null] });
-		const groups = byThread ? [...this.groupByThread()] : [[-1, this.leaves()]];
-		this.at = new Int32Array(groups.reduce((n, [, list]) => n + list.length, 0));
-		this.entrySelf = new Float64Array(this.at.length);
-		this.entryBase = new Float64Array(this.at.length);
-		let end = 0;
-		const roots = [];
-		for (const [thread, list] of groups) {
-			const start = end;
-			for (const [n, self, base] of list) {
-				this.at[end] = n;
-				this.entrySelf[end] = self;
-				this.entryBase[end++] = base;
-			}
-			if (thread >= 0) roots.push(this.add(0, this.stacks.frames + thread, start, end));
+		this.threadRoots = null;
+		if (byThread) this.fillByThread();
+		else this.fill();
+	}
+	allocate(count) {
+		this.at = new Int32Array(count);
+		this.entrySelf = new Float64Array(count);
+		this.entryBase = new Float64Array(count);
+	}
+	fill() {
+		const { self, base } = this.selection;
+		let count = 0, end = 0;
+		for (let i = 0; i < self.length; i++) if (self[i] || base[i]) count++;
+		this.allocate(count);
+		for (let i = 0; i < self.length; i++) {
+			if (!self[i] && !base[i]) continue;
+			this.at[end] = i;
+			this.entrySelf[end] = self[i];
+			this.entryBase[end++] = base[i];
 		}
-		this.weigh(0, 0, end);
-		this.range[0] = byThread ? null : [0, end, true];
-		this.threadRoots = byThread ? roots : null;
+		this.range[0] = [0, count];
+		this.weigh(0, 0, count);
 	}
-	leaves() {
-		const { self, base } = this.selection, list = [];
-		for (let i = 0; i < self.length; i++) if (self[i] || base[i]) list.push([i, self[i], base[i]]);
-		return list;
-	}
-	groupByThread() {
-		const groups = new Map();
-		for (const [set, wanted, isBase] of this.selection.parts)
-			for (let i = 0; i < set.count; i++) {
-				if (!wanted(i)) continue;
-				const t = set.thread[i], v = set.value[i];
-				if (!groups.has(t)) groups.set(t, []);
-				groups.get(t).push([set.node[i], isBase ? 0 : v, isBase ? v : 0]);
-			}
-		return groups;
+	fillByThread() {
+		const { selection, stacks } = this, { starts, index, part } = samplesByThread(selection);
+		this.allocate(index.length);
+		for (let at = 0; at < index.length; at++) {
+			const [set, , isBase] = selection.parts[part[at]];
+			this.at[at] = set.node[index[at]];
+			(isBase ? this.entryBase : this.entrySelf)[at] = set.value[index[at]];
+		}
+		this.threadRoots = [];
+		for (let t = 0; t < stacks.threads.length; t++)
+			if (starts[t] < starts[t + 1]) this.threadRoots.push(this.add(0, stacks.frames + t, starts[t], starts[t + 1]));
+		this.weigh(0, 0, index.length);
 	}
 	weigh(n, start, end) {
 		let self = 0, base = 0, width = 0;
@@ -265,39 +289,48 @@ class Inverted extends View {
 		}
 		this.total[n] = self; this.baseTotal[n] = base; this.width[n] = width;
 	}
-	add(parent, frame, start, end, innermost) {
+	add(parent, frame, start, end) {
 		const n = this.frame.length;
 		this.frame.push(frame); this.parent.push(parent); this.x.push(0);
-		this.range.push([start, end, innermost]);
+		this.range.push([start, end]);
 		this.weigh(n, start, end);
 		this.selfs.push(0);
 		return n;
 	}
+	/* Sort the node's entries by the next frame: each child gets a part of the range. */
 	children(n) {
 		if (n === 0 && this.threadRoots) return this.threadRoots;
-		const [start, end] = this.range[n], { at, stacks } = this, isRoot = !n || stacks.isThread(this.frame[n]);
-		const groups = new Map();
+		const [start, end] = this.range[n], { at, entrySelf, entryBase, stacks } = this, isRoot = !n || stacks.isThread(this.frame[n]);
+		const group = new Int32Array(end - start), numbers = new Map(), frames = [], ends = [];
 		for (let i = start; i < end; i++) {
 			if (!isRoot) at[i] = stacks.parent[at[i]];
-			if (at[i] <= 0) continue; /* end of the stack */
+			if (at[i] <= 0) { group[i - start] = -1; continue; } /* end of the stack */
 			const f = stacks.frame[at[i]];
-			if (!groups.has(f)) groups.set(f, []);
-			groups.get(f).push([at[i], this.entrySelf[i], this.entryBase[i]]);
-		}
-		let to = start;
-		const list = [];
-		for (const [f, entries] of groups) {
-			const from = to;
-			for (const [node, self, base] of entries) {
-				at[to] = node;
-				this.entrySelf[to] = self;
-				this.entryBase[to++] = base;
+			let g = numbers.get(f);
+			if (g === undefined) {
+				numbers.set(f, g = frames.length);
+				frames.push(f);
+				ends.push(0);
 			}
+			group[i - start] = g;
+			ends[g]++;
+		}
+		const next = ends.map(() => 0);
+		for (let g = 1; g < ends.length; g++) next[g] = next[g - 1] + ends[g - 1];
+		const sorted = [at, entrySelf, entryBase].map(list => list.slice(start, end));
+		const list = frames.map((f, g) => [f, start + next[g], start + next[g] + ends[g]]);
+		for (let i = 0; i < group.length; i++) {
+			if (group[i] < 0) continue;
+			const to = start + next[group[i]]++;
+			at[to] = sorted[0][i];
+			entrySelf[to] = sorted[1][i];
+			entryBase[to] = sorted[2][i];
+		}
+		return list.map(([f, from, to]) => {
 			const k = this.add(n, f, from, to);
 			if (isRoot) this.selfs[k] = this.total[k];
-			list.push(k);
-		}
-		return list;
+			return k;
+		});
 	}
 	selfOf(n) { return this.selfs[n]; }
 	/* Only the nodes that exist so far. */

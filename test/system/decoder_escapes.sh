@@ -49,7 +49,7 @@ look() {
 for file in "$work/native$word.jfr" "$work/java$word.jfr" "$work/damaged$word.jfr" \
 	"$work/damaged.zip" "$work"/profile*.zip; do
 	for command in summary 'summary --json' 'top -n 0 --threads' 'top --json' 'top --wall' \
-		'collapsed --threads' 'collapsed --wall' flamegraph 'pprof' 'leaks -n 0' 'leaks --json' \
+		'collapsed --threads' 'collapsed --wall' flamegraph heatmap 'pprof' 'leaks -n 0' 'leaks --json' \
 		'lifetimes -n 0' 'longpolls --include-non-pollcatch' nativemem duration; do
 		# shellcheck disable=SC2086 # words on purpose
 		look $command "$file"

@@ -21,6 +21,7 @@ waits='--state --cause'
 table="top:$filters $waits
 collapsed:$filters $waits
 flamegraph:$filters $waits
+heatmap:$filters $waits
 pprof:$filters $waits
 waits:$filters $waits
 leaks:$filters
@@ -84,8 +85,8 @@ while IFS=: read -r command switches; do
 	# Switches for the weight and for splitting, for commands that weigh samples.
 	for switch in --cpu --wall --alloc --live --leak --lock --total --threads; do
 		case $command:$switch in
-		pprof:--threads | pprof:--total) refused "$command" "$switch" ;;
-		top:* | collapsed:* | flamegraph:* | pprof:*)
+		pprof:--threads | pprof:--total | heatmap:--threads) refused "$command" "$switch" ;;
+		top:* | collapsed:* | flamegraph:* | heatmap:* | pprof:*)
 			try "$command" "$switch" '' || fail "$command $switch: status $?"
 			[ -s "$work/out" ] || [ -s "$work/err" ] || fail "$command $switch: nothing" ;;
 		*) refused "$command" "$switch" ;;
@@ -93,7 +94,7 @@ while IFS=: read -r command switches; do
 	done
 	for switch in --lines --simple; do
 		case $command in
-		top | collapsed | flamegraph | pprof | waits | leaks | lifetimes)
+		top | collapsed | flamegraph | heatmap | pprof | waits | leaks | lifetimes)
 			try "$command" "$switch" '' || fail "$command $switch: status $?" ;;
 		*) refused "$command" "$switch" ;;
 		esac
