@@ -67,6 +67,18 @@ struct page {
 	bool by_total, is_heatmap;
 };
 
+/* "cpu: new.jfr and others, compared with old.jfr" */
+static void page_format_title(const struct page *page, char *title, size_t size)
+{
+	const struct args *args = page->args;
+	bool has_base = !page->is_heatmap && args->base_count;
+
+	snprintf(title, size, "%s: %s%s%s%s%s", metric_texts[page->metric].name, args->files[0],
+		 args->file_count > 1 ? " and others" : "", has_base ? ", compared with " : "",
+		 has_base ? args->base[0] : "",
+		 has_base && args->base_count > 1 ? " and others" : "");
+}
+
 static int page_print(struct page *page)
 {
 	const struct args *args = page->args;
@@ -79,11 +91,10 @@ static int page_print(struct page *page)
 				    .min_share = args->min_share,
 				    .title = args->title };
 	struct output output;
-	char title[256];
+	char title[512];
 	int err;
 
-	snprintf(title, sizeof(title), "%s: %s%s", metric_texts[page->metric].name, args->files[0],
-		 args->file_count > 1 ? " and others" : "");
+	page_format_title(page, title, sizeof(title));
 	if (!graph.title)
 		graph.title = title;
 	if (page->is_heatmap) {

@@ -39,7 +39,7 @@ static void flamegraph_write_meta(FILE *out, const struct flamegraph *graph,
 	page_json_start(out, "meta");
 	fputs("{\"title\":", out);
 	page_json_string(out, graph->title);
-	fputs(",\"losses\":", out);
+	fprintf(out, ",\"metric\":\"%s\",\"losses\":", text->name);
 	page_json_string(out, losses);
 	fputs(",\"notice\":", out);
 	page_json_string(out, notice);

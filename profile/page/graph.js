@@ -346,6 +346,7 @@ function showFacts() {
 	const { meta, selection, stacks } = graph, texts = [unitAmount(selection.whole)];
 	if (hasBase()) texts.push(`base: ${unitAmount(selection.baseWhole)}`);
 	if (selection.whole < graph.all) texts[0] = texts[0].replace(' ' + meta.unit, '') + ` of ${unitAmount(graph.all)}`;
+	if (!meta.title.startsWith(meta.metric)) texts.unshift(meta.metric);
 	texts.push(list(stacks.labelValues('process'), 'process'), list(stacks.labelValues('host'), 'host'));
 	if (meta.end_ms > meta.start_ms) {
 		const sameDay = dayText(meta.start_ms) === dayText(meta.end_ms);
@@ -641,7 +642,7 @@ function addNotice(text) {
 	$('facts').after(p);
 }
 
-/* Show the profile STACKS with META: title, unit, effective, base_effective, threads, reverse, start_ms, end_ms, losses, notice. */
+/* Show the profile STACKS with META: title, metric, unit, effective, base_effective, threads, reverse, start_ms, end_ms, losses, notice. */
 function startGraph(meta, stacks) {
 	const sum = set => set.value.reduce((a, b) => a + b, 0);
 	Object.assign(graph, { meta, stacks, all: sum(stacks.sets[0]), allBase: sum(stacks.sets[1]) });
