@@ -5,4 +5,7 @@ unpack('stacks').then(reader => {
 	if (meta.timeline) startTimeline(meta, stacks);
 	else if (meta.heat) startHeat(meta, stacks);
 	else startGraph(meta, stacks);
+}).catch(error => {
+	addNotice(`This browser cannot show the page: ${error.message}`);
+	throw error;
 });

@@ -11,6 +11,7 @@ data=test/fixtures/jfr
 grep -Eq '(src|href)=|https?://' "$work/plain.html" && fail 'the page names something outside of itself'
 "$agent" heatmap --row 100ms --column 500ms $data/*.jfr -o "$work/coarse.html" || exit 1
 "$agent" heatmap --live --total $data/native.jfr -o "$work/live.html" || exit 1
+"$agent" heatmap --wall $data/java.jfr -o "$work/wall.html" || exit 1
 for wrong in '--row 500us' '--row 30ms' '--column 10ms' '--row 1ms --column 2s'; do
 	# shellcheck disable=SC2086 # words on purpose
 	"$agent" heatmap $wrong $data/native.jfr -o "$work/wrong.html" 2>"$work/err" && fail "$wrong is accepted"

@@ -23,6 +23,7 @@ runPageTest(browser, dir + '/profile', async page => {
 	await hostile();
 	await merged();
 	await big();
+	await old();
 
 	async function plain() {
 		await open('plain');
@@ -191,6 +192,20 @@ runPageTest(browser, dir + '/profile', async page => {
 		await open('merged');
 		const seen = await value(`[view().total[0], ${named('[small frames]')} > 0, document.querySelector('.notice')?.textContent]`);
 		check('merged frames', seen[0] === 108 && seen[1] && /merged/.test(seen[2]), JSON.stringify(seen));
+	}
+
+	// A browser that is too old says so.
+	async function old() {
+		const { identifier } = await page.call('Page.addScriptToEvaluateOnNewDocument', { source: 'delete window.DecompressionStream' });
+		await page.call('Page.navigate', { url: `file://${dir}/plain.html` });
+		let notice;
+		for (let i = 0; i < 200 && !notice; i++) {
+			notice = await value("[...document.querySelectorAll('p.notice[role]')].map(p => p.textContent).join()");
+			await new Promise(r => setTimeout(r, 50));
+		}
+		check('an old browser', /cannot show the page: DecompressionStream/.test(notice), notice);
+		page.errors.length = 0;
+		await page.call('Page.removeScriptToEvaluateOnNewDocument', { identifier });
 	}
 
 	// Durations are printed, not judged: the machine may be busy.

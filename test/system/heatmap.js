@@ -84,6 +84,8 @@ runPageTest(browser, dir + '/profile', async page => {
 	await page.size(1280, 720);
 	await open('live');
 	check('live memory', /[KM]iB/.test(await text('facts')), await text('facts'));
+	await open('wall');
+	check('wall-clock events of several samples', await sum(0, 1e9) === 1987, await sum(0, 1e9));
 	await open('far');
 	const notice = await value("document.querySelector('.notice')?.textContent");
 	check('long rows', /Rows are \d+ ms instead of 20 ms/.test(notice), notice);
