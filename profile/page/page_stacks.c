@@ -94,14 +94,26 @@ static struct page_sample *page_stacks_new_sample(struct page_stacks *stacks, bo
 	return &stacks->samples[is_base][stacks->counts[is_base]++];
 }
 
+/* Returns the page's ID of THREAD; NUMBERS caches it by the thread's ID in FROM. */
+static uint32_t page_stacks_thread(struct page_stacks *stacks, const struct profile *from,
+				   uint32_t thread, uint32_t *numbers)
+{
+	char name[256];
+
+	if (!numbers[thread]) {
+		profile_thread_name(from, thread, name, sizeof(name));
+		numbers[thread] = intern_string(&stacks->threads, name);
+	}
+	return numbers[thread];
+}
+
 int page_stacks_add(struct page_stacks *stacks, struct profile *profile, const struct profile *from,
 		    enum metric metric, bool by_total, bool is_base)
 {
 	struct label_cache cache = { .text = BUF_INIT(LABELS_MAX) };
-	char name[256];
+	uint32_t *threads = calloc((size_t)from->threads.count + 1, sizeof(*threads));
 
-	if (tree_open(&stacks->tree))
-		return -ENOMEM;
+	stacks->out_of_memory |= !threads || tree_open(&stacks->tree);
 	for (uint32_t i = 0; i < from->count && !stacks->out_of_memory; i++) {
 		const struct sample *s = &from->samples[i];
 		double value = by_total ? s->total : s->count;
@@ -112,10 +124,9 @@ int page_stacks_add(struct page_stacks *stacks, struct profile *profile, const s
 		out = page_stacks_new_sample(stacks, is_base);
 		if (!out)
 			break;
-		profile_thread_name(from, s->thread, name, sizeof(name));
 		*out = (struct page_sample){
 			.node = tree_add_stack(&stacks->tree, profile, from, s, value),
-			.thread = intern_string(&stacks->threads, name),
+			.thread = page_stacks_thread(stacks, from, s->thread, threads),
 			.labels = label_cache_get(&cache, stacks, from, s),
 			.time_ms = s->time_ms,
 			.value = value,
@@ -124,6 +135,7 @@ int page_stacks_add(struct page_stacks *stacks, struct profile *profile, const s
 	intern_free(&cache.pairs);
 	free(cache.labels);
 	buf_free(&cache.text);
+	free(threads);
 	return stacks->out_of_memory || stacks->tree.out_of_memory ? -ENOMEM : 0;
 }
 
