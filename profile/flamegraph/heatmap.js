@@ -309,6 +309,7 @@ function startHeat(meta, stacks) {
 	cells.addEventListener('pointerdown', onHeatDown);
 	cells.addEventListener('pointermove', onHeatMove);
 	cells.addEventListener('pointerup', onHeatUp);
+	cells.addEventListener('pointercancel', () => { heat.dragging = false; });
 	cells.addEventListener('pointerleave', e => showTip(e));
 	cells.addEventListener('wheel', onHeatWheel, { passive: false });
 	cells.addEventListener('keydown', onHeatKey);

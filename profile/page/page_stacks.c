@@ -250,7 +250,8 @@ static void page_stacks_set_rows(struct page_stacks *stacks, uint32_t row_ms)
 		list[i].time_ms = (int64_t)(row < PAGE_ROWS_MAX ? row : PAGE_ROWS_MAX - 1);
 	}
 	page_stacks_add_up(stacks, 0);
-	while (stacks->counts[0] > PAGE_SAMPLES_MAX && list[stacks->counts[0] - 1].time_ms) {
+	while (stacks->counts[0] > PAGE_SAMPLES_MAX && list[stacks->counts[0] - 1].time_ms &&
+	       stacks->row_ms < UINT32_MAX / 2) {
 		stacks->row_ms *= 2;
 		for (uint32_t i = 0; i < stacks->counts[0]; i++)
 			list[i].time_ms /= 2;
