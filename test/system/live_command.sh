@@ -47,7 +47,8 @@ told profile "$one" -t 0.5s --wall top >/dev/null
 told threads "$one" | grep -q '^ *wait_here' || fail "threads: $(cat "$work/told")"
 [ "$(grep -c '^\[live tid=' "$work/told")" = 2 ] || fail "not two threads: $(cat "$work/told")"
 told heap "$one" flamegraph -o "$work/heap.html"
-grep -q hold "$work/heap.html" || fail "no flame graph"
+sed -n 's/^<script id="stacks"[^>]*>\([^<]*\).*/\1/p' "$work/heap.html" | base64 -d | gunzip | grep -aq hold ||
+	fail "no flame graph"
 told heap "$one" pprof -o "$work/heap.pb.gz"
 if command -v go >/dev/null; then
 	go tool pprof -top -sample_index=inuse_space "$work/heap.pb.gz" >"$work/pprof" 2>&1 &&
