@@ -176,7 +176,7 @@ START_TEST(all_that_print_shares_tell_losses)
 		{ cmd_waits, "waits3 --json", "\"losses\":{\"lost_samples\":154," },
 		{ cmd_collapsed, "collapsed4 --alloc", NULL },
 		{ cmd_flamegraph, "flamegraph5 --wall",
-		  "\"notices\":[\"154 of 176 samples are lost" },
+		  "\"losses\":\"154 of 176 samples are lost" },
 		{ cmd_pprof, "pprof6 -o /dev/null", NULL },
 		{ cmd_leaks, "leaks7", NULL },
 		{ cmd_leaks, "leaks8 --json", "\"unknown_allocations\":88" },
