@@ -237,6 +237,23 @@ static struct thread_weight *threads_by_weight(const struct top *t, uint32_t *co
 	return list;
 }
 
+/* The share of METRIC's samples that the overhead budget kept. */
+static double kept_share(const struct profile *p, enum metric metric)
+{
+	const struct costs *costs = &p->losses.costs;
+
+	switch (metric) {
+	case METRIC_CPU:
+		return costs_kept(costs, COSTS_CPU);
+	case METRIC_WALL:
+		return costs_kept(costs, COSTS_WALL);
+	case METRIC_MALLOC:
+		return costs_kept(costs, COSTS_MEMORY);
+	default:
+		return 1;
+	}
+}
+
 static void top_print_text(struct top *t, const struct thread_weight *threads, uint32_t count)
 {
 	const struct profile *p = t->profile;
@@ -254,7 +271,11 @@ static void top_print_text(struct top *t, const struct thread_weight *threads, u
 		printf(", %s", text_amount(number, total, metric_texts[t->metric].total_unit));
 	if (p->end_ns > p->start_ns)
 		printf(", in %s", text_duration(number, (double)(p->end_ns - p->start_ns)));
-	printf(", %u thread%s\n", count, count == 1 ? "" : "s");
+	printf(", %u thread%s", count, count == 1 ? "" : "s");
+	if (kept_share(p, t->metric) < COSTS_KEPT_MIN)
+		printf(", %.*f%% of the samples kept by the budget", kept_share(p, t->metric) < 0.1,
+		       100 * kept_share(p, t->metric));
+	putchar('\n');
 	if (!t->args->query.threads) {
 		print_table(t, 0, NULL);
 		return;

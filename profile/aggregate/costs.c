@@ -13,9 +13,6 @@ const char *const costs_names[COSTS_KINDS] = {
 	[COSTS_AGENT] = "agent",
 };
 
-/* A kind of which more is kept was reduced for a moment at most. */
-#define KEPT_MIN 0.95
-
 static enum costs_kind event_kind(const struct jfr_chunk *chunk, const struct jfr_event *event)
 {
 	struct buf text = BUF_INIT(64);
@@ -96,7 +93,7 @@ bool costs_text(const struct costs *costs, char *text, size_t size)
 		double kept = costs_kept(costs, i);
 		int more;
 
-		if (kept >= KEPT_MIN)
+		if (kept >= COSTS_KEPT_MIN)
 			continue;
 		more = snprintf(text + length, size - length, "%s%.*f%% of the %s samples",
 				length ? ", " : "ASPROF_AGENT_BUDGET kept ", kept < 0.1, 100 * kept,

@@ -34,6 +34,9 @@ struct costs {
 void costs_read(struct costs *costs, const struct jfr_chunk *chunk, const struct jfr_event *event);
 void costs_add(struct costs *into, const struct costs *from);
 
+/* A kind of which more is kept was reduced for a moment at most. */
+#define COSTS_KEPT_MIN 0.95
+
 /* The share of the samples of KIND that the overhead budget kept, 0 to 1; 1 if it is not known. */
 double costs_kept(const struct costs *costs, enum costs_kind kind);
 

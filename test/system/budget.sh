@@ -52,3 +52,7 @@ awk -F'[:,{}]' '{ for (i = 1; i <= NF; i++) { if ($i == "\"cpu\"") in_cpu = 1
 	wanted = ns / samples / 1e7; exit !(wanted > 0 && estimate / wanted > 0.99 && estimate / wanted < 1.01) }' "$work/cost" ||
 	fail "cost: $(cat "$work/cost")"
 "$agent" cost "$work/cpu" | grep -q '% of the program.s CPU time' || fail "cost prints no sum"
+
+# run says it too.
+"$agent" run -o "$work/run" --cpu 100us -- "$budget" 300 1.5 0 >/dev/null 2>"$work/err" || fail "run: $(cat "$work/err")"
+grep -q '^cpu: .*% of the samples kept by the budget$' "$work/err" || fail "run: $(cat "$work/err")"
