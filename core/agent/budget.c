@@ -27,12 +27,12 @@
  * follows the last change after this time. Each change ends a chunk, which costs. */
 #define KEEP_BELOW 0.65
 #define MARGIN     1.2
-#define SHORTEN_NS SECONDS(10)
+#define SHORTEN_NS SECONDS(30)
 
 /* Limits of lengthened intervals; longer wanted intervals stay. */
 static const uint64_t longest[BUDGET_KINDS] = {
 	[COST_CPU] = SECONDS(10),
-	[COST_WALL] = SECONDS(60),
+	[COST_WALL] = MINUTES(2),
 	[COST_MEMORY] = GIB(1),
 };
 

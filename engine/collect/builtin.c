@@ -212,7 +212,7 @@ static void builtin_set_intervals(const struct engine_start *r)
 	engine.mem_bytes = r->mem_bytes;
 	if (!engine.signo)
 		return;
-	wall_start(r->wall_ns);
+	wall_change(r->wall_ns, clock_monotonic_ns());
 	/* All timers are set again. */
 	if (r->interval_ns != engine.cpu_ns)
 		threads_set_interval(r->interval_ns);

@@ -31,9 +31,12 @@
 
 #define LOAD_INTERVAL_NS    5000000000u
 #define LOOK_INTERVAL_NS    1000000000u
-#define LOOK_PAUSE          500 /* times the duration of the last look, if it is long */
 #define NAMES_INTERVAL_NS   5000000000u
 #define MODULES_INTERVAL_NS 500000000u /* for unmapped modules */
+
+/* With 10,000 threads, a look or reading names takes many milliseconds. The pause after it is so
+ * many times as long, or its interval. */
+#define PAUSE_FACTOR 500
 
 /* Maximum weight of one sample. A thread that has blocked the signal for seconds owes thousands of
  * samples when it arrives. Where that time was spent is unknown, and so many samples of one place
@@ -78,6 +81,13 @@ void collector_losses(struct engine_losses *losses)
 		.events = collector.in_chunks.events,
 		.stalls = loop_iterations_unreported(),
 	};
+}
+
+static uint64_t pause_after(uint64_t began_cpu_ns, uint64_t interval_ns)
+{
+	uint64_t pause_ns = PAUSE_FACTOR * (clock_cpu_ns() - began_cpu_ns);
+
+	return pause_ns > interval_ns ? pause_ns : interval_ns;
 }
 
 static void collector_close(void)
@@ -199,15 +209,13 @@ static void collector_spare_timer(void *context, struct thread *t)
 		thread_clock_spare(&t->clock);
 }
 
-/* Find new threads. Returns the time until the next look: with 10,000 threads each takes milliseconds. */
-static uint64_t collector_look(void)
+static void collector_look(uint64_t now_ns)
 {
-	uint64_t began_ns = clock_cpu_ns(), pause_ns;
+	uint64_t began_ns = clock_cpu_ns();
 
 	thread_look();
 	threads_each(collector_spare_timer, NULL);
-	pause_ns = LOOK_PAUSE * (clock_cpu_ns() - began_ns);
-	return pause_ns > LOOK_INTERVAL_NS ? pause_ns : LOOK_INTERVAL_NS;
+	collector.look_due_ns = now_ns + pause_after(began_ns, LOOK_INTERVAL_NS);
 }
 
 void collector_drain(uint64_t now_ns)
@@ -228,7 +236,7 @@ void collector_drain(uint64_t now_ns)
 	drain_cost_end();
 	threads_reap(collector_end_thread, NULL);
 	if (now_ns >= collector.look_due_ns) {
-		collector.look_due_ns = now_ns + collector_look();
+		collector_look(now_ns);
 	}
 	if (now_ns >= collector.load_due_ns) {
 		chunk_load(collector.chunks.jfr, clock_ticks());
@@ -290,10 +298,12 @@ static void collector_move_stacks(void)
 /* Reading the names of a thousand threads is slow, so chunks of one second do not always do it. */
 static void collector_name_threads(uint64_t now_ns, bool last)
 {
+	uint64_t began_ns = clock_cpu_ns();
+
 	if (!last && now_ns < collector.names_due_ns)
 		return;
 	threads_each(collector_name_thread, NULL);
-	collector.names_due_ns = now_ns + NAMES_INTERVAL_NS;
+	collector.names_due_ns = now_ns + pause_after(began_ns, NAMES_INTERVAL_NS);
 }
 
 /* LAST: the chunk is the last of a report. It holds what a report needs once: CPU load, machine,

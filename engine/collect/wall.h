@@ -41,6 +41,10 @@ uint64_t wall_queue_ns(const struct thread *t);
 
 /* Visit every thread each INTERVAL_NS from now on; UINT64_MAX: never. */
 void wall_start(uint64_t interval_ns);
+
+/* Change the interval at NOW_NS. The time until the next visit of each thread changes in proportion: the visits stay
+ * spread over the interval. */
+void wall_change(uint64_t interval_ns, uint64_t now_ns);
 void wall_stop(void);
 
 /* From now on, visits may write to JFR; SYMBOLS recognize the functions that wait. NULL: none. */

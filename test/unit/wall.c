@@ -308,6 +308,27 @@ START_TEST(first_visit_is_anywhere_in_the_interval)
 }
 END_TEST
 
+/* 30 ms of 100 ms were left: 300 ms of a second; and then 30 ms of that: 3 ms of 100 ms. */
+START_TEST(the_next_visit_changes_with_the_interval)
+{
+	unsigned before;
+
+	begin(1);
+	phase_ns = 0;
+	wall_visit(START);
+	ck_assert_uint_eq(wall_visit(START + INTERVAL), START + 2 * INTERVAL);
+	wall_change(10 * INTERVAL, START + 2 * INTERVAL - 30 * MS);
+	ck_assert_uint_eq(wall_visit(START + 2 * INTERVAL), START + 2 * INTERVAL + 270 * MS);
+	before = threads[0].interrupted;
+	wall_change(INTERVAL, START + 2 * INTERVAL + 240 * MS);
+	wall_visit(START + 2 * INTERVAL + 243 * MS - 10);
+	ck_assert_uint_eq(threads[0].interrupted, before);
+	wall_change(INTERVAL, START + 2 * INTERVAL + 243 * MS - 10);
+	wall_visit(START + 2 * INTERVAL + 243 * MS + 10);
+	ck_assert_uint_eq(threads[0].interrupted, before + 1);
+}
+END_TEST
+
 START_TEST(nothing_to_do_before_the_next_visit)
 {
 	unsigned before;
@@ -843,6 +864,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, off);
 	tcase_add_test(tests, first_visit_is_anywhere_in_the_interval);
+	tcase_add_test(tests, the_next_visit_changes_with_the_interval);
 	tcase_add_test(tests, nothing_to_do_before_the_next_visit);
 	tcase_add_test(tests, no_thread);
 	tcase_add_test(tests, visits_are_made_together);
