@@ -259,6 +259,7 @@ static void write_sequence_start(struct perfetto *t, uint32_t metric)
 
 static void write_sample(struct perfetto *t, const struct timed_sample *s)
 {
+	double value = metric_is_memory((enum metric)s->metric) ? s->total : s->count;
 	struct buf sample = BUF_INIT(256);
 
 	buf_reset(&t->interned);
@@ -271,8 +272,7 @@ static void write_sample(struct perfetto *t, const struct timed_sample *s)
 	append_int(t, &sample, 2, thread_pid(t, s->thread));
 	append_int(t, &sample, 3, thread_tid(t, s->thread));
 	append_int(t, &sample, 4, s->stack);
-	append_int(t, &sample, 6,
-		   (uint64_t)(metric_is_memory((enum metric)s->metric) ? s->total : s->count));
+	append_int(t, &sample, 6, value < 9e18 ? (uint64_t)value : INT64_MAX);
 	append_message(t, &t->packet, PACKET_SAMPLE, &sample);
 	packet_write(t);
 }

@@ -37,7 +37,9 @@ static int compare_identity(const void *a, const void *b)
 
 static int64_t sample_value(const struct column *column, const struct timed_sample *s)
 {
-	return (int64_t)((column->total ? s->total : s->count) + 0.5);
+	double value = column->total ? s->total : s->count;
+
+	return value < 9e18 ? (int64_t)(value + 0.5) : INT64_MAX;
 }
 
 /* Append one Sample: COUNT observations with the same stack and context. */

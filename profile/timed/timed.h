@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Times and durations are limited, so that sums and differences do not overflow. */
+#define TIMED_NS_MAX       INT64_C(4000000000000000000)
+#define TIMED_DURATION_MAX INT64_C(1000000000000000000)
+
 /* IDs of stacks, threads and contexts are those of the profile that is read into. */
 struct timed_sample {
 	int64_t time_ns;        /* since 1970 */

@@ -43,8 +43,9 @@ static int add_sample(void *arg, const struct timed_sample *s)
 {
 	struct reading *reading = arg;
 	struct timed_profile *out = reading->out;
-	uint64_t count = s->count > 1 ? (uint64_t)s->count : 1;
-	uint64_t parts = s->metric != METRIC_WALL ? 1 : count < SPREAD_MAX ? count : SPREAD_MAX;
+	uint64_t parts = s->metric != METRIC_WALL || !(s->count > 1) ? 1
+			 : s->count < SPREAD_MAX                     ? (uint64_t)s->count
+								     : SPREAD_MAX;
 	struct sample sample = { .stack = s->stack,
 				 .thread = s->thread,
 				 .context = s->context,

@@ -52,34 +52,37 @@ struct reader {
 	double factor; /* ns per tick */
 };
 
+static int64_t limit_time(int64_t ns)
+{
+	return ns < -TIMED_NS_MAX ? -TIMED_NS_MAX : ns > TIMED_NS_MAX ? TIMED_NS_MAX : ns;
+}
+
+static int64_t limit_duration(double ns)
+{
+	return !(ns > 0) ? 0 : ns < (double)TIMED_DURATION_MAX ? (int64_t)ns : TIMED_DURATION_MAX;
+}
+
 static int64_t reader_time(const struct reader *r, int64_t ticks)
 {
-	return ticks_to_ns_by(&r->from->header, r->factor, ticks);
+	return limit_time(ticks_to_ns_by(&r->from->header, r->factor, ticks));
 }
 
 static int64_t reader_span(const struct reader *r, int64_t ticks)
 {
-	double ns = (double)ticks * r->factor;
-
-	return ns > 0 && ns < 4e18 ? (int64_t)ns : 0;
+	return limit_duration((double)ticks * r->factor);
 }
 
 static int64_t sample_duration(const struct reader *r, const struct jfr_event *event,
 			       const struct timed_sample *s)
 {
-	switch (s->metric) {
-	case METRIC_CPU:
-		return (int64_t)s->total;
-	case METRIC_WALL:
-		/* The span is from the first sample to the last one. */
-		return event->slot[JFR_SPAN] > 0 ? reader_span(r, event->slot[JFR_SPAN]) +
-							   (int64_t)(s->total / s->count)
-						 : (int64_t)s->total;
-	case METRIC_LOCK:
-		return (int64_t)s->total;
-	default:
+	double ns = s->total;
+
+	if (s->metric != METRIC_CPU && s->metric != METRIC_WALL && s->metric != METRIC_LOCK)
 		return 0;
-	}
+	/* The span of a wall clock event is from its first sample to the last one. */
+	if (s->metric == METRIC_WALL && event->slot[JFR_SPAN] > 0)
+		ns = (double)event->slot[JFR_SPAN] * r->factor + s->total / s->count;
+	return limit_duration(ns);
 }
 
 static int read_sample(struct reader *r, const struct jfr_event *event)
@@ -183,11 +186,13 @@ static int read_polls(struct reader *r, enum timed_mark_kind kind,
 
 static int read_chunk_start(struct reader *r)
 {
-	struct timed_mark mark = { .kind = TIMED_REPORT, .time_ns = r->from->header.start_ns };
+	struct timed_mark mark = { .kind = TIMED_REPORT,
+				   .time_ns = limit_time(r->from->header.start_ns) };
 	int64_t start, end;
 
 	if (!r->from->header.duration_ns ||
-	    !period_covers(&r->period, &r->from->header, &start, &end) || start != mark.time_ns)
+	    !period_covers(&r->period, &r->from->header, &start, &end) ||
+	    start != r->from->header.start_ns)
 		return 0;
 	mark.text = names_intern(&r->profile->names, text_base_name(r->from->file));
 	return emit_mark(r, &mark);
@@ -272,5 +277,9 @@ int timed_read(struct profile *profile, const struct query *query, struct feed *
 		feed->calls->done(feed, &from);
 	}
 	filter_free(&r.filter);
+	if (profile->start_ns > profile->end_ns) /* no chunk has a time */
+		profile->start_ns = profile->end_ns = 0;
+	profile->start_ns = limit_time(profile->start_ns);
+	profile->end_ns = limit_time(profile->end_ns);
 	return err ? err : feed_result(feed, profile->out_of_memory);
 }

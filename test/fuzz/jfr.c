@@ -2,15 +2,20 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "decoder/output/raw_stack.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/heap_order.h"
+#include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/aggregate/tree.h"
 #include "profile/flamegraph/flamegraph_write.h"
+#include "profile/export/export.h"
 #include "profile/jfr/polls.h"
+#include "profile/otlp/otlp_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -99,6 +104,33 @@ static void read_chunk(const uint8_t *data, const struct jfr_header *header)
 	jfr_chunk_close(&chunk);
 }
 
+static int make_file(void)
+{
+	return memfd_create("fuzz", MFD_CLOEXEC);
+}
+
+/* All exports, to nowhere. */
+static void write_exports(const uint8_t *data, size_t size)
+{
+	struct timed_store store = { .profile = PROFILE_INIT, .fd = -1 };
+	struct libraries libraries = { 0 };
+	struct query query = QUERY_INIT;
+	struct memory_feed feed;
+	FILE *file = fopen("/dev/null", "w");
+
+	memory_feed_init(&feed, data, size);
+	query.contexts = true;
+	if (file && timed_store_read(&store, &query, &feed.feed, ~1u, make_file) != -ENOMEM) {
+		speedscope_write(file, &store, "fuzz");
+		firefox_write(file, &store, "fuzz");
+		perfetto_write(file, &store);
+		otlp_file_write(file, &store, &libraries);
+	}
+	if (file)
+		fclose(file);
+	timed_store_free(&store);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* A separate block, so that a read past its end is detected. */
@@ -111,6 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t offset = 0; !jfr_header_read(&header, copy, size, offset, &error);
 	     offset += header.size)
 		read_chunk(copy, &header);
+	write_exports(copy, size);
 	free(copy);
 	return 0;
 }
