@@ -125,29 +125,46 @@ function drawTime() {
 	drawLanes();
 	drawStates();
 }
-/* Threads that run at the same time, averaged over a few pixels and sampling intervals. */
-function drawCpu() {
-	const context = startDrawing(cpu, time.width, CPU_HEIGHT + TIME_AXIS, css('--bar')), plot = time.width - NAMES;
-	const { row, value } = graph.stacks.sets[0], count = Math.min(plot / 2, (time.to - time.from) / (4 * time.interval));
-	const bins = new Float64Array(Math.max(1, Math.floor(count)));
-	const perBin = (time.to - time.from) / bins.length;
+/* Threads that run, and threads that wait for a lock, at the same time: averaged over a few pixels and intervals. */
+function countThreads(count) {
+	const { row, value } = graph.stacks.sets[0], running = new Float64Array(count), locked = new Float64Array(count);
+	const perBin = (time.to - time.from) / count, scale = (time.weight || 1) / (time.weight ? perBin : 1);
 	for (const lane of time.lanes)
 		for (let k = firstSample(lane.samples, time.from); k < lane.samples.length; k++) {
-			const i = lane.samples[k], at = row[i] * time.row;
+			const i = lane.samples[k], at = row[i] * time.row, bins = time.states[i] < FIRST_WAIT ? running : time.states[i] === FIRST_WAIT && locked;
 			if (at >= time.to) break;
-			if (time.states[i] < FIRST_WAIT && time.test(i)) bins[Math.floor((at - time.from) / perBin)] += value[i] * (time.weight || 1);
+			if (bins && time.test(i)) bins[Math.floor((at - time.from) / perBin)] += value[i] * scale;
 		}
-	const most = bins.reduce((a, b) => Math.max(a, b), 0) || 1;
+	return [running, locked];
+}
+function chartText(bins, what) {
+	const threads = +Math.max(...bins).toPrecision(2);
+	return time.weight ? `${what}, at most ${threads} thread${threads === 1 ? '' : 's'}` : what;
+}
+function drawCpu() {
+	const context = startDrawing(cpu, time.width, CPU_HEIGHT + TIME_AXIS, css('--bar')), plot = time.width - NAMES;
+	const [running, locked] = countThreads(Math.max(1, Math.floor(Math.min(plot / 2, (time.to - time.from) / (4 * time.interval)))));
+	const most = Math.max(...running, ...locked) || 1, w = plot / running.length;
 	context.fillStyle = stateColor(0);
-	for (let b = 0; b < bins.length; b++) {
-		const h = Math.max(bins[b] ? 1 : 0, CPU_HEIGHT * bins[b] / most);
-		context.fillRect(NAMES + b * plot / bins.length, CPU_HEIGHT - h, plot / bins.length + 0.3, h);
+	running.forEach((v, b) => context.fillRect(NAMES + b * w, CPU_HEIGHT * (1 - v / most), w + 0.3, CPU_HEIGHT * v / most));
+	const waits = time.used.includes(FIRST_WAIT);
+	if (waits) {
+		context.strokeStyle = stateColor(FIRST_WAIT);
+		context.lineWidth = 1.5;
+		context.beginPath();
+		locked.forEach((v, b) => {
+			const y = (CPU_HEIGHT - 1) * (1 - v / most) + 1;
+			context.lineTo(NAMES + b * w, y);
+			context.lineTo(NAMES + (b + 1) * w, y);
+		});
+		context.stroke();
 	}
 	context.font = '12px system-ui, "DejaVu Sans", sans-serif';
-	context.fillStyle = css('--soft');
 	context.textAlign = 'right';
-	const threads = +(most / perBin).toPrecision(2);
-	context.fillText(time.weight ? `running, at most ${threads} thread${threads === 1 ? '' : 's'}` : 'samples of running threads', NAMES - 8, 9);
+	context.fillStyle = css('--soft');
+	context.fillText(chartText(running, 'running'), NAMES - 8, 9);
+	context.fillStyle = stateColor(FIRST_WAIT);
+	if (waits) context.fillText(chartText(locked, 'lock'), NAMES - 8, 25);
 	drawFreeMarks(context);
 	drawShade(context, CPU_HEIGHT);
 	drawTimeAxis(context);
