@@ -54,7 +54,8 @@ static int compare_samples(const void *a, const void *b)
 /* Append all samples to OUT: lines of "metric [thread] outermost;...;innermost count total". */
 static void print_samples(const struct profile *p, struct buf *out)
 {
-	qsort(p->samples, p->count, sizeof(*p->samples), compare_samples);
+	if (p->count)
+		qsort(p->samples, p->count, sizeof(*p->samples), compare_samples);
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct sample *s = &p->samples[i];
 		const uint32_t *frames = intern_key(&p->stacks, s->stack);
