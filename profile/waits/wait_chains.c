@@ -116,22 +116,17 @@ int wait_chains_make(struct wait_chains *c, const struct profile *p)
 	return err;
 }
 
-static uint32_t chains_thread_id(const struct wait_chains *c, uint32_t i)
-{
-	const struct thread_key *key =
-		intern_key(&c->profile->threads, c->profile->samples[i].thread);
-
-	return key->tid;
-}
-
 uint32_t wait_chains_first(const struct wait_chains *c, uint32_t number)
 {
-	uint32_t first = c->profile->count;
+	const struct sample *samples = c->profile->samples;
+	uint32_t first = 0;
 
-	for (uint32_t i = 0; i < c->profile->count; i++)
+	while (c->deadlock[first] != number)
+		first++;
+	for (uint32_t i = first + 1; i < c->profile->count; i++)
 		if (c->deadlock[i] == number &&
-		    (first == c->profile->count ||
-		     chains_thread_id(c, i) < chains_thread_id(c, first)))
+		    profile_compare_threads(c->profile, samples[i].thread, samples[first].thread) <
+			    0)
 			first = i;
 	return first;
 }

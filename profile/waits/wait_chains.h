@@ -22,8 +22,8 @@ struct wait_chains {
  * release with wait_chains_free() in any case. */
 int wait_chains_make(struct wait_chains *chains, const struct profile *profile);
 
-/* Return the sample that deadlock NUMBER is shown from: the one of the thread with the lowest ID, because the order of
- * samples depends on which thread read which chunk first. */
+/* Returns the first part of the deadlock NUMBER: the sample of the first thread, by
+ * profile_compare_threads(). */
 uint32_t wait_chains_first(const struct wait_chains *chains, uint32_t number);
 
 void wait_chains_free(struct wait_chains *chains);
