@@ -54,30 +54,41 @@ static void print_header(const struct waits *w)
 		       percent(g->derived, g->weight));
 }
 
+/* Print a line for a part of a group without a name of its own. */
+static void print_rest(const struct waits *w, const struct wait_group *group, double rest,
+		       const char *text)
+{
+	char number[TEXT_NUMBER];
+
+	if (rest > group->weight / 100)
+		printf("%12s %4.0f%%  %s\n", amount(w, number, rest), percent(rest, group->weight),
+		       text);
+}
+
 static int print_locations(const struct waits *w, const struct wait_group *group)
 {
 	struct functions functions;
 	char number[TEXT_NUMBER];
-	double rest = group->weight;
+	double others = 0, rest = group->weight;
 	uint32_t rows = w->args->locations;
 
 	if (wait_group_functions(&functions, &w->groups, group->id))
 		return -ENOMEM;
-	if (!rows || rows > functions.count)
-		rows = functions.count;
-	for (uint32_t i = 0; i < rows; i++) {
+	for (uint32_t i = 0; i < functions.count; i++) {
 		const struct function *f = &functions.list[i];
 
+		rest -= f->own;
+		others += rows && i >= rows ? f->own : 0;
+		if (rows && i >= rows)
+			continue;
 		printf("%12s %4.0f%%  ", amount(w, number, f->own), percent(f->own, group->weight));
 		top_print_function(top_function_name(w->profile, f),
 				   intern_text(&w->profile->names, f->module), w->width, 20,
 				   w->args->full_names, STYLE_OWN);
-		rest -= f->own;
 	}
 	functions_free(&functions);
-	if (rest > group->weight / 100)
-		printf("%12s %4.0f%%  %s\n", amount(w, number, rest), percent(rest, group->weight),
-		       rows ? "others" : "no function of the program");
+	print_rest(w, group, others, "others (--locations 0 shows all)");
+	print_rest(w, group, rest, "no function of the program");
 	return 0;
 }
 
@@ -161,7 +172,10 @@ static void print_owner(const struct waits *w, const struct wait_group *group,
 		fputs(profile_frame_name(p, owner->frame), stdout);
 	else
 		print_place(w, 0, wait_find_thread(p, s->thread, wait->owner));
-	printf(" held %s during %.0f%% of this", *on ? wait_lock_name(on) : "it",
+	printf(" held %s during %.0f%% of this",
+	       *on                       ? wait_lock_name(on)
+	       : wait->cause == WAIT_GIL ? "the GIL"
+					 : "it",
 	       percent(owner->weight, group->weight));
 	print_chain(w, owner->sample);
 	putchar('\n');

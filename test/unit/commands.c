@@ -403,7 +403,7 @@ START_TEST(waits_by_cause)
 	       "lock  30 s\n"
 	       "        10 s   33%  append_log [app]\n"
 	       "        10 s   33%  pay [app]\n"
-	       "        10 s   33%  others\n"
+	       "        10 s   33%  others (--locations 0 shows all)\n"
 	       "  pay held account_b during 33% of this; it waited for a lock, account_a, held by "
 	       "refund [refunder tid=1005]\n"
 	       "  refund held account_a during 33% of this; it waited for a lock, account_b, held "
