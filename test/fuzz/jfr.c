@@ -16,6 +16,10 @@
 #include "profile/export/export.h"
 #include "profile/jfr/polls.h"
 #include "profile/otlp/otlp_file.h"
+#include "profile/waits/owner_stacks.h"
+#include "profile/waits/thread_times.h"
+#include "profile/waits/wait_chains.h"
+#include "profile/waits/wait_groups.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -109,7 +113,7 @@ static int make_file(void)
 	return memfd_create("fuzz", MFD_CLOEXEC);
 }
 
-/* All exports, to nowhere. */
+/* Write all exports to /dev/null. */
 static void write_exports(const uint8_t *data, size_t size)
 {
 	struct timed_store store = { .profile = PROFILE_INIT, .fd = -1 };
@@ -131,6 +135,46 @@ static void write_exports(const uint8_t *data, size_t size)
 	timed_store_free(&store);
 }
 
+static void group_waits(const struct profile *profile, enum wait_by by)
+{
+	struct wait_owner *owners;
+	struct wait_groups groups;
+	uint32_t count;
+	double unknown;
+
+	if (!wait_groups_make(&groups, profile, by, 0, 0) && groups.count &&
+	    !wait_owners_list(&groups, groups.list[0].id, &owners, &count, &unknown))
+		free(owners);
+	wait_groups_free(&groups);
+}
+
+/* Read a recording as the command waits does. */
+static void read_waits(const uint8_t *data, size_t size)
+{
+	struct thread_times times = { 0 };
+	struct query query = QUERY_INIT;
+	struct profile profile = PROFILE_INIT;
+	struct wait_chains chains;
+	struct memory_feed feed;
+
+	query.waits = WAIT_PARTS_OWNER;
+	query.jobs = 1;
+	memory_feed_init(&feed, data, size);
+	profile_read(&profile, &query, &feed.feed, 1u << METRIC_WALL);
+	thread_times_read(&times, &profile, &query, &feed.feed);
+	thread_times_scale(&times, &profile);
+	owner_stacks_spread(&profile);
+	for (enum wait_by by = WAIT_BY_CAUSE; by < WAIT_BYS; by++)
+		group_waits(&profile, by);
+	if (!wait_chains_make(&chains, &profile))
+		for (uint32_t number = 1; number <= chains.deadlocks; number++)
+			wait_chains_first(&chains, number);
+	wait_chains_free(&chains);
+	owner_stacks_append(&profile);
+	thread_times_free(&times);
+	profile_free(&profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* A separate block, so that a read past its end is detected. */
@@ -144,6 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	     offset += header.size)
 		read_chunk(copy, &header);
 	write_exports(copy, size);
+	read_waits(copy, size);
 	free(copy);
 	return 0;
 }
