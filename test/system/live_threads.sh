@@ -27,7 +27,7 @@ until_true is_settled || fail "no timers: $(cat "$work/before")"
 # On a busy machine a thread may not get a processor before the response is due.
 shows_threads() {
 	"$agent" threads "$one" >"$work/told" 2>"$work/told.err" || fail "threads: $(cat "$work/told.err")"
-	grep -q '^ *wait_here' "$work/told" && [ "$(grep -c '^\[live tid=' "$work/told")" = 2 ]
+	grep -q '^ *wait_here' "$work/told" && grep -q '^\[live tid=[0-9]*\] waiting' "$work/told" && [ "$(grep -c '^\[live tid=' "$work/told")" = 2 ]
 }
 for turn in 1 2 3; do
 	until_true shows_threads || fail "turn $turn: not two threads: $(cat "$work/told")"
