@@ -199,7 +199,7 @@ static void print_continuation(const struct found *found, const struct run_comma
 		bool fits;
 		const char *text;
 	} all[] = {
-		{ waited, "top --wall " },
+		{ waited, "waits " },
 		{ config->native_mem_bytes != OPTION_OFF, "leaks " },
 		{ config->lock_ns != OPTION_OFF, "top --lock " },
 		{ !waited, "top " },

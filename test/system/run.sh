@@ -119,11 +119,11 @@ continues() {
 	grep -qxF "asprof-agent: run: continue with \`asprof-agent $1\` or \`asprof-agent $2\`" "$dir/err" ||
 		fail "wanted '$1' and '$2', got: $(cat "$dir/err")"
 }
-continues "top --wall $dir/profiles" "flamegraph --wall -o flame.html $dir/profiles"
+continues "waits $dir/profiles" "flamegraph --wall -o flame.html $dir/profiles"
 # A later run in the same directory shows its own profiles.
 sleep 1
 says "1 profile in $dir/profiles\$" 0 --wall 10ms -o "$dir/profiles" -- "$dir/waits"
-from=$(sed -n 's/.*asprof-agent top --wall --from \([0-9:]*\) .*/\1/p' "$dir/err")
+from=$(sed -n 's/.*asprof-agent waits --from \([0-9:]*\) .*/\1/p' "$dir/err")
 [ -n "$from" ] || fail "no time to begin from: $(cat "$dir/err")"
 "$build/asprof-agent" summary --from "$from" "$dir/profiles" >/dev/null || fail "nothing from $from"
 # The profiles of all processes are shown: in a pipeline the shell only waits.
