@@ -2,6 +2,8 @@
 
 #include "decoder/commands/args.h"
 #include "decoder/output/message.h"
+#include "profile/aggregate/frame_category.h"
+#include "profile/aggregate/wait.h"
 #include "test/fixtures/suite.h"
 
 START_TEST(durations)
@@ -156,6 +158,53 @@ START_TEST(wrong_usage)
 }
 END_TEST
 
+START_TEST(names)
+{
+	static const struct {
+		int kind;
+		const char *text;
+		uint32_t mask;
+		int err;
+	} cases[] = {
+		{ ARG_STATES, "running", 1u << WAIT_RUNNING, 0 },
+		{ ARG_STATES, "waiting,runnable", 1u << WAIT_WAITING | 1u << WAIT_RUNNABLE, 0 },
+		{ ARG_STATES, "unknown", 0, -EINVAL },
+		{ ARG_STATES, "running,", 0, -EINVAL },
+		{ ARG_STATES, "", 0, -EINVAL },
+		{ ARG_CAUSES, "lock,gil", 1u << WAIT_LOCK | 1u << WAIT_GIL, 0 },
+		{ ARG_CAUSES, "unknown", 1u << WAIT_NO_CAUSE, 0 },
+		{ ARG_CAUSES, "socket", 0, -EINVAL },
+		{ ARG_CAUSES, "lock lock", 0, -EINVAL },
+		{ ARG_FOLD, "own,kernel", 1u << FRAME_OWN | 1u << FRAME_KERNEL, 0 },
+	};
+	struct buf text = BUF_INIT(1024);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t mask = 0;
+
+		ck_assert_int_eq(args_name_list(cases[i].kind, cases[i].text, &mask), cases[i].err);
+		if (!cases[i].err)
+			ck_assert_uint_eq(mask, cases[i].mask);
+	}
+	ck_assert_str_eq(args_name_list_text(ARG_STATES, &text),
+			 "running, runnable, waiting, or several with commas between them");
+	buf_free(&text);
+}
+END_TEST
+
+START_TEST(waits_are_of_wall_clock_samples)
+{
+	struct args args;
+
+	message_disabled = true;
+	ck_assert_int_eq(PARSE(&args, "--cause", "lock", "a.jfr"), COMMAND_OK);
+	ck_assert_int_eq(args.metric, METRIC_WALL);
+	args_free(&args);
+	ck_assert_int_eq(PARSE(&args, "--cpu", "--state", "running", "a.jfr"), COMMAND_USAGE);
+	args_free(&args);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("values");
@@ -165,5 +214,7 @@ int main(void)
 	tcase_add_test(tcase, command_lines);
 	tcase_add_test(tcase, expressions);
 	tcase_add_test(tcase, wrong_usage);
+	tcase_add_test(tcase, names);
+	tcase_add_test(tcase, waits_are_of_wall_clock_samples);
 	return suite_run(tcase);
 }
