@@ -102,6 +102,9 @@ struct shared {
 		} setting;
 	} agent;
 
+	/* The host's side was put into the program by a tracer (attach/): there are no interposers. */
+	bool is_attached;
+
 	/* The struct r_debug of the program's dynamic linker; NULL: not known. */
 	const void *loader_debug;
 

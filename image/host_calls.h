@@ -35,6 +35,7 @@
 	X(ring_drain)                 \
 	X(ring_lost)                  \
 	X(ring_open)                  \
+	X(sampler_check)              \
 	X(sampler_enable)             \
 	X(sampler_install)            \
 	X(sampler_remove)             \

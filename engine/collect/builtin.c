@@ -12,6 +12,7 @@
 #include "core/cost.h"
 #include "core/fd.h"
 #include "core/log.h"
+#include "core/shared.h"
 #include "core/units.h"
 #include "core/agent/engine_start.h"
 #include "core/agent/failure.h"
@@ -299,6 +300,8 @@ static uint64_t builtin_service(uint64_t now_ns)
 		return UINT64_MAX;
 	collector_drain(now_ns);
 	collector_split_if_full();
+	if (shared->is_attached)
+		sampler_check();
 	drain_due_ns = now_ns + builtin_drain_interval_ns();
 	begin_ns = clock_cpu_ns();
 	visit_due_ns = wall_visit(now_ns);

@@ -15,6 +15,7 @@
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
 #include "engine/collect/tick_rate.h"
+#include "engine/collect/wall_interrupt.h"
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/runtimes.h"
@@ -252,7 +253,7 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 									  clock_monotonic_ns())
 						     : NULL;
 	}
-	w->asked = thread_clock_interrupt(&t->clock);
+	w->asked = wall_interrupt(t);
 }
 
 /* The wait of T is over, but T has not got a processor yet. */

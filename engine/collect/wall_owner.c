@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "engine/collect/wall_interrupt.h"
 
 /* Requests whose stacks have not arrived. Many threads may wait for one lock. */
 #define PENDING_MAX 64
@@ -64,7 +65,7 @@ struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns)
 	owner->tid = tid;
 	owner->asked_ticks = clock_ticks();
 	owners.requests++;
-	if (!thread_clock_interrupt(&owner->thread->clock)) {
+	if (!wall_interrupt(owner->thread)) {
 		free(owner);
 		return NULL;
 	}

@@ -96,13 +96,19 @@ bool loader_list_has_grown(const struct loader_list *list)
 
 /* ---- Modules of the nodes ---- */
 
+/* A static program that is linked for a fixed address has no dynamic section. */
+static bool is_module_of(const struct elf *elf, const struct link_map *map)
+{
+	const Elf64_Phdr *dynamic = elf_find_segment(elf, PT_DYNAMIC);
+
+	return dynamic ? map->l_addr + dynamic->p_vaddr == (uintptr_t)map->l_ld : !map->l_ld;
+}
+
 /* Copy the headers of ELF if it is the module of MAP: its dynamic section has the address in MAP. Closes ELF. */
 static bool image_set_headers(struct image *image, struct elf *elf, const struct link_map *map)
 {
-	const Elf64_Phdr *dynamic = elf_find_segment(elf, PT_DYNAMIC);
 	size_t count = elf_segment_count(elf);
-	bool same = dynamic && map->l_addr + dynamic->p_vaddr == (uintptr_t)map->l_ld &&
-		    count <= IMAGE_PHDRS_MAX;
+	bool same = is_module_of(elf, map) && count <= IMAGE_PHDRS_MAX;
 
 	for (size_t i = 0; same && i < count; i++)
 		image->phdrs[i] = *elf_segment(elf, i);
@@ -114,10 +120,10 @@ static bool image_set_headers(struct image *image, struct elf *elf, const struct
 static bool image_set_mapped_headers(struct image *image, uintptr_t start,
 				     const struct link_map *map)
 {
+	uintptr_t end = map->l_ld ? (uintptr_t)map->l_ld : start + MEMORY_PAGE;
 	struct elf *elf;
 
-	return start < (uintptr_t)map->l_ld &&
-	       !elf_open_image(&elf, start, (uintptr_t)map->l_ld - start) &&
+	return start < end && !elf_open_image(&elf, start, end - start) &&
 	       image_set_headers(image, elf, map);
 }
 

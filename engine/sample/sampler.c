@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/cost.h"
 #include "core/disposition.h"
+#include "core/log.h"
 #include "core/signal_share.h"
 #include "core/system.h"
 #include "engine/context/thread_labels.h"
@@ -31,7 +32,8 @@
 
 static _Atomic int signal_number;
 static _Atomic bool enabled, given_up;
-static struct disposition previous;
+static int preferred; /* signal to choose if it is free; 0: none */
+static struct disposition previous, installed;
 
 /* A delayed call, which a timer of process PID makes in the handler; 0: none. */
 static struct {
@@ -366,10 +368,18 @@ int sampler_choose_below(int signo)
 	return 0;
 }
 
+void sampler_prefer(int signo)
+{
+	preferred = signo;
+}
+
 int sampler_choose(void)
 {
-	int signo = sampler_choose_below(LAST_SIGNAL + 1);
+	int signo;
 
+	if (preferred && signal_is_free(preferred) && signal_can_arrive(preferred))
+		return preferred;
+	signo = sampler_choose_below(LAST_SIGNAL + 1);
 	if (signo)
 		return signo;
 	/* If every signal is taken (the Go runtime takes them all), the handler goes before that of
@@ -400,6 +410,8 @@ int sampler_install(void)
 	err = disposition_of_program(signo, &previous);
 	if (!err)
 		err = installer(signo, on_signal, SA_ONSTACK);
+	if (!err)
+		err = disposition_get(signo, &installed);
 	if (err)
 		return err;
 	atomic_store(&signal_number, signo);
@@ -462,6 +474,19 @@ void sampler_give_up(int signo)
 	sampler_call_off();
 	threads_disarm();
 	atomic_store(&signal_number, 0);
+}
+
+void sampler_check(void)
+{
+	int signo = sampler_signal();
+	struct disposition now;
+
+	if (!signo || disposition_get(signo, &now) || now.handler == installed.handler)
+		return;
+	sampler_give_up(signo);
+	log_warn_later("the program uses signal %d, by which it was sampled; no more samples are "
+		       "taken",
+		       signo);
 }
 
 /* The timer signals the thread: another thread of the process may be unknown to the C library. */

@@ -25,6 +25,9 @@ typedef bool sampler_free_check(int signo, const void *handler);
 void sampler_install_by(sampler_installer *install, sampler_remover *remove,
 			sampler_handler *forward, sampler_free_check *is_free);
 
+/* Choose SIGNO if it is free, also if it is not a signal for programs. Before sampler_install(). */
+void sampler_prefer(int signo);
+
 /* The signal that sampler_install() would choose now: a real-time signal, counted from the top,
  * because programs count from the bottom. */
 int sampler_choose(void);
@@ -48,6 +51,10 @@ void sampler_remove_of_second(void);
 
 /* The number of the sampling signal; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);
+
+/* Without interposers: give up the sampling signal if the program has set another action for it since sampler_install(). The
+ * program gets the signals of the timers until then. Logs it. Agent thread, twice a second. */
+void sampler_check(void);
 
 /* The program takes SIGNO for itself. If it is the sampling signal, stop sending it for good.
  * Async-signal-safe. */

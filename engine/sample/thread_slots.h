@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "core/asprof.h"
+#include "engine/sample/thread_call.h"
 #include "engine/sample/thread_clock.h"
 
 /* The kernel's counts for a thread at its end. */
@@ -33,6 +34,7 @@ struct thread {
 	struct thread_end end;
 	uint64_t born_ticks; /* when the slot was acquired */
 	struct asprof_thread_local_data *_Atomic local;
+	struct thread_call_note call; /* without interposers */
 };
 
 /* Acquire an empty slot for thread TID. Returns NULL when there is no room. FOUND: the caller is
