@@ -65,6 +65,7 @@ engine_src  := $(sort $(wildcard engine/*/*.c engine/*/*/*.c))
 asyncprof_src := $(if $(without_asyncprof),,$(sort $(wildcard asyncprof/*.c)))
 upload_src  := $(sort $(wildcard upload/*/*.c))
 endpoint_src := $(sort $(wildcard endpoint/*.c))
+attach_dir_src := $(sort $(wildcard attach/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/*/*.c))
 profile_src := $(sort $(wildcard profile/*/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
@@ -80,7 +81,9 @@ agent_obj   := $(call objects,$(arch_src) $(core_src) $(engine_src) $(asyncprof_
 	       $(endpoint_src))
 preload_obj := $(call objects,$(preload_src))
 profile_obj := $(call objects,$(profile_src))
-decoder_obj := $(call objects,$(decoder_src))
+# The tracer of static programs, which the command and the launcher have.
+tracer_src  := attach/tracer.c $(firstword $(wildcard arch/$(ARCH)/remote.c) arch/generic/remote.c)
+decoder_obj := $(call objects,$(decoder_src) attach/tracer.c)
 # All objects without a constructor and a main, which unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
 library_obj := $(filter-out %/canary.o,$(agent_obj)) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
@@ -111,7 +114,7 @@ deps: $(DEPS_READY) $(LLHTTP_READY) ## the linked libraries, which all other tar
 
 # While the libraries are built, sources without their headers are compiled. (A cross-build gets all headers first.)
 own_src := $(arch_src) $(core_src) $(engine_src) $(asyncprof_src) $(upload_src) $(endpoint_src) $(profile_src) $(preload_src) \
-	   $(decoder_src)
+	   $(decoder_src) $(attach_dir_src)
 waiting := $(shell grep -lE '^ *\# *include <(curl|zip|zlib|cjson|mbedtls|psa|llhttp)' $(own_src) $(own_src:.c=.h) \
 	     2>/dev/null)
 ifneq ($(CROSS)$(filter %.h,$(waiting)),)
@@ -135,6 +138,7 @@ $(B)/obj/profile/aggregate/preload_frames.o $(B)/image/obj/profile/aggregate/pre
 SIGNAL_FLAGS := -fno-stack-protector -fno-sanitize=all
 -include scripts/signal_context.mk
 -include scripts/image.mk
+-include scripts/attach.mk
 
 # The compiler's flags. If they change, everything is compiled again, except for a change of -Werror. The file is
 # written while make reads this file, so an up-to-date tree has nothing to do. A tree without the file is up to date.
@@ -181,10 +185,11 @@ LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(C
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
 
-$(launcher): launcher/launch.c launcher/raw.h core/kernel.h arch/arch.h arch/$(ARCH)/arch.h
+$(launcher): launcher/launch.c $(tracer_src) launcher/raw.h attach/channel.h attach/tracer.h core/kernel.h arch/arch.h \
+	    arch/remote.h arch/$(ARCH)/arch.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(LAUNCHER_FLAGS) -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(LAUNCHER_FLAGS) -o $@ $(filter %.c,$^)
 
 # Loaded by the program under async-profiler's name (docs/languages/tokio.md). It calls no C library.
 $(bridge): bridge/async_profiler.c core/asprof.h preload/asprof_agent.h

@@ -1,0 +1,242 @@
+/* Beginning of the attached host's side: what preload/init.c is for the preload. It runs in a thread of its own, which the
+ * tracer has created, while the program's thread is stopped. */
+#include <elf.h>
+#include <limits.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+
+#include "arch/attached.h"
+#include "attach/begin.h"
+#include "attach/channel.h"
+#include "attach/handler.h"
+#include "attach/modules.h"
+#include "attach/thread_area.h"
+#include "core/agent.h"
+#include "core/clock.h"
+#include "core/error_text.h"
+#include "core/executable.h"
+#include "core/futex.h"
+#include "core/loaded_symbol.h"
+#include "core/log.h"
+#include "core/memory/region.h"
+#include "core/options/admit.h"
+#include "core/options/config.h"
+#include "core/shared.h"
+#include "core/start_environment.h"
+#include "core/system.h"
+#include "engine/cfi/cfi_lookup.h"
+#include "engine/sample/sampler.h"
+#include "preload/image/image.h"
+#include "preload/interpose/fatal.h"
+
+/* Go's runtime handles all other signals, and a program can be notified of them. It leaves this one to musl: it neither
+ * blocks nor handles it. Source: sigtab_linux_generic.go since Go 1.15. */
+#define GO_SIGNAL 34
+
+static struct config config;
+static char **environment;
+static const ElfW(auxv_t) * auxiliary;
+
+/* Room for the thread-local variables of the thread that runs this. */
+static unsigned char area[4096] __attribute__((aligned(64)));
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+/* ---- What the C library and the interposers do for the preload ---- */
+
+unsigned long getauxval(unsigned long kind)
+{
+	for (const ElfW(auxv_t) *at = auxiliary; at && at->a_type != AT_NULL; at++)
+		if (at->a_type == kind)
+			return at->a_un.a_val;
+	return 0;
+}
+
+struct loaded_symbol loaded_symbol_first(const char *name)
+{
+	(void)name;
+	return (struct loaded_symbol){ NULL, 0 };
+}
+
+const struct r_debug *loaded_debug(void)
+{
+	return attach_modules();
+}
+
+/* The section of the interposers, of which there are none. */
+__asm__(".pushsection asprof_calls, \"ax\", @progbits\n.popsection\n");
+
+/* Ends are not noticed. A report of a program that ends comes from its spool. */
+void fatal_install(void)
+{
+}
+
+void fatal_remove(void)
+{
+}
+
+static const ElfW(Dyn) * dynamic_section(void)
+{
+	const uintptr_t base = (uintptr_t)&__ehdr_start;
+	const ElfW(Phdr) *part = (const void *)(base + __ehdr_start.e_phoff);
+
+	while (part->p_type != PT_DYNAMIC)
+		part++;
+	return (const void *)(base + part->p_vaddr);
+}
+
+/* The linker keeps only relative relocations (scripts/check-attach). */
+static void relocate(void)
+{
+	const uintptr_t base = (uintptr_t)&__ehdr_start;
+	const ElfW(Rela) *at = NULL;
+	size_t bytes = 0;
+
+	for (const ElfW(Dyn) *entry = dynamic_section(); entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == DT_RELA)
+			at = (const void *)(base + entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_RELASZ)
+			bytes = entry->d_un.d_val;
+	for (const ElfW(Rela) *end = at + bytes / sizeof(*at); at < end; at++)
+		*(uintptr_t *)(base + at->r_offset) = base + (uintptr_t)at->r_addend;
+}
+
+/* STACK is as the kernel has written it. */
+static void read_initial_stack(uintptr_t *stack)
+{
+	environment = (char **)(void *)(stack + 1 + *stack + 1);
+	for (auxiliary = (void *)environment; *(const uintptr_t *)(const void *)auxiliary;)
+		auxiliary = (const void *)((const uintptr_t *)(const void *)auxiliary + 1);
+	auxiliary = (const void *)((const uintptr_t *)(const void *)auxiliary + 1);
+}
+
+/* ---- Steps. Each returns 0; otherwise there is no agent, and a line is logged unless the settings want that ---- */
+
+static int read_settings(void)
+{
+	char problem[OPTION_PROBLEM_MAX];
+	int err = getauxval(AT_SECURE) ? -EPERM : config_read(&config, environment, problem);
+
+	if (err && err != -EPERM) {
+		log_open(LOG_WARN, NULL);
+		log_error("%s; profiling is off in this process",
+			  err == -EINVAL ? problem : error_text(-err));
+	}
+	return err;
+}
+
+static int check_admission(void)
+{
+	char executable[NAME_MAX + 1];
+
+	if (!config.enabled)
+		return -EPERM;
+	executable_name(executable, sizeof(executable));
+	return config_admits(&config, executable) ? 0 : -EPERM;
+}
+
+static int check_ticks(void)
+{
+	if (clock_ticks_fault())
+		clock_forbid_ticks();
+	return 0;
+}
+
+static int open_log(void)
+{
+	if (log_open(config.log, config.log_file))
+		log_open(config.log, NULL);
+	config_warn(environment);
+	return 0;
+}
+
+/* These need interposers. */
+static int limit_settings(void)
+{
+	if (config.native_mem_bytes != OPTION_OFF)
+		log_warn("native memory is not sampled in a static program");
+	config.engine = ENGINE_BUILTIN;
+	config.engine_options = NULL;
+	config.native_mem_bytes = OPTION_OFF;
+	config.stalls_ns = OPTION_OFF;
+	config.crash = false;
+	return 0;
+}
+
+static int prepare_memory(void)
+{
+	int err = region_begin(REGION_BYTES);
+
+	shared->is_attached = true;
+	if (!err)
+		err = start_environment_capture(environment);
+	if (err)
+		log_error("cannot reserve memory: %s; profiling is off in this process",
+			  error_text(-err));
+	return err;
+}
+
+/* The note of Go's linker (cmd/link, elfgobuildid). */
+static bool program_is_go(void)
+{
+	return attach_program_has_note("Go", 4);
+}
+
+static int agent_begin(void)
+{
+	cfi_lookup_init();
+	return image_start_thread(&config, start_environment());
+}
+
+static void on_agent_ended(void)
+{
+}
+
+static int start_profiling(void)
+{
+	int err;
+
+	sampler_install_by(attach_handler_install, attach_handler_remove, attach_handler_forward,
+			   attach_handler_is_free);
+	if (program_is_go())
+		sampler_prefer(GO_SIGNAL);
+	else
+		attach_handler_continue_calls();
+	err = agent_start(clock_monotonic_ns() + config.start_delay_ns, agent_begin,
+			  on_agent_ended);
+	if (err)
+		log_error("cannot start a thread: %s; profiling is off in this process",
+			  error_text(-err));
+	return err;
+}
+
+static int (*const steps[])(void) = {
+	read_settings,  check_admission, check_ticks,     open_log,
+	limit_settings, prepare_memory,  start_profiling,
+};
+
+/* The tracer is a child of this process. Then nothing of it is left, and the program may begin. */
+static void release_program(struct attach_channel *channel)
+{
+	while (kernel_call4(SYS_wait4, channel->tracer, 0, __WALL, 0) == -EINTR)
+		;
+	atomic_store(&channel->released, 1);
+	futex_wake(&channel->released);
+}
+
+void attach_begin(uintptr_t *initial_stack, struct attach_channel *channel)
+{
+	relocate();
+	read_initial_stack(initial_stack);
+	arch_exchange_thread_pointer(thread_area_init(area));
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		if (steps[i]())
+			break;
+	release_program(channel);
+	for (;;)
+		kernel_call4(SYS_exit, 0, 0, 0, 0);
+}

@@ -1,0 +1,15 @@
+/* Memory between the tracer and the attached code, on the stack of the latter's first thread. The tracer writes it. */
+#ifndef ATTACH_CHANNEL_H
+#define ATTACH_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct attach_channel {
+	_Atomic uint32_t released; /* the program may run; a futex, by the attached code */
+	pid_t tracer;              /* a child of this process that sends no signal when it ends */
+	uint64_t mask;             /* the program's signal mask */
+};
+
+#endif

@@ -1,0 +1,129 @@
+/* Handler of the sampling signal: exchanges the thread pointer, and has interrupted system calls continued. */
+#include "attach/handler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "arch/arch.h"
+#include "arch/attached.h"
+#include "attach/calls.h"
+#include "attach/thread_area.h"
+#include "core/disposition.h"
+#include "core/system.h"
+#include "engine/sample/thread_slots.h"
+
+#define ALL_SIGNALS (~UINT64_C(0))
+
+/* A handler of the program that interrupts a continued call needs room too. */
+#define SIGNAL_STACK_MIN (64u << 10)
+
+static void (*_Atomic engine_handler)(int, siginfo_t *, void *);
+static _Atomic bool continues_calls;
+
+void attach_handler_continue_calls(void)
+{
+	atomic_store(&continues_calls, true);
+}
+
+/* The thread's slot, or NULL if the signal is not one of a timer for this thread. */
+static struct thread *thread_of_signal(const siginfo_t *info)
+{
+	uintptr_t slot = (uintptr_t)info->si_value.sival_ptr & ~CLOCK_KIND_BITS;
+	struct thread *thread = (void *)slot;
+
+	if (info->si_code != SI_TIMER || !thread_slot_is_valid(slot) ||
+	    atomic_load(&thread->tid) != system_thread())
+		return NULL;
+	return thread;
+}
+
+static bool stack_has_room(const ucontext_t *context)
+{
+	return !context->uc_stack.ss_size || context->uc_stack.ss_flags & SS_DISABLE ||
+	       context->uc_stack.ss_size >= SIGNAL_STACK_MIN;
+}
+
+static void handle_signal(struct thread_area *area, int signo, siginfo_t *info, void *context)
+{
+	void (*handler)(int, siginfo_t *, void *) = atomic_load(&engine_handler);
+	uintptr_t before = arch_exchange_thread_pointer(area->pointer);
+
+	handler(signo, info, context);
+	arch_exchange_thread_pointer(before);
+}
+
+/* Signals that came while the call continued. They must not find its result. */
+static void handle_pending(struct thread_area *area, int signo, void *context)
+{
+	static const struct timespec at_once = { 0 };
+	uint64_t wanted = disposition_bit(signo);
+	siginfo_t info;
+
+	while (kernel_call4(SYS_rt_sigtimedwait, (long)&wanted, (long)&info, (long)&at_once,
+			    sizeof(wanted)) == signo)
+		if (thread_of_signal(&info))
+			handle_signal(area, signo, &info, context);
+}
+
+static void on_signal(int signo, siginfo_t *info, void *interrupted)
+{
+	ucontext_t *context = interrupted;
+	struct thread *thread = thread_of_signal(info);
+	struct thread_area *area =
+		thread ? thread_area_of(thread->index, atomic_load(&thread->tid)) : NULL;
+
+	if (info->si_code != SI_TIMER)
+		attach_handler_forward(signo, info, context);
+	if (!area)
+		return;
+	handle_signal(area, signo, info, context);
+	if (!atomic_load(&continues_calls) || !stack_has_room(context) || !call_was_ended(context))
+		return;
+	call_continue(thread, context, signo);
+	handle_pending(area, signo, context);
+}
+
+int attach_handler_install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
+{
+	struct disposition wanted = { .handler = (void *)on_signal,
+				      .flags = (unsigned)(flags | SA_SIGINFO | SA_RESTART |
+							  SA_ONSTACK),
+				      .mask = ALL_SIGNALS };
+
+	atomic_store(&engine_handler, handler);
+	return disposition_set(signo, &wanted, NULL);
+}
+
+int attach_handler_remove(int signo)
+{
+	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
+	struct disposition now;
+	int err = disposition_get(signo, &now);
+
+	if (!err && now.handler != (void *)on_signal)
+		err = -EBUSY;
+	return err ? err : disposition_set(signo, &by_default, NULL);
+}
+
+void attach_handler_forward(int signo, siginfo_t *info, void *context)
+{
+	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
+
+	(void)context;
+	if (info->si_code == SI_TIMER)
+		return;
+	disposition_set(signo, &by_default, NULL);
+	kernel_call4(SYS_tgkill, system_process(), system_thread(), signo, 0);
+}
+
+bool attach_handler_is_free(int signo, const void *handler)
+{
+	(void)signo;
+	(void)handler;
+	return false;
+}

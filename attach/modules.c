@@ -1,0 +1,111 @@
+/* List of the modules of a program that has no dynamic linker. */
+#include "attach/modules.h"
+
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+static struct link_map program = { .l_name = (char *)"" };
+static struct link_map vdso = { .l_name = (char *)"linux-vdso.so.1" };
+static struct r_debug debug = { .r_version = 1 };
+
+static void module_set(struct link_map *map, uintptr_t bias, const ElfW(Phdr) * segments,
+		       size_t count)
+{
+	map->l_addr = bias;
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].p_type == PT_DYNAMIC)
+			map->l_ld = (void *)(bias + segments[i].p_vaddr);
+}
+
+/* A program without PT_PHDR is linked for a fixed address. */
+static void program_set(void)
+{
+	const ElfW(Phdr) *segments = (const void *)getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM);
+	const ElfW(Ehdr) *header = (const void *)((uintptr_t)segments - sizeof(*header));
+	uintptr_t bias = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].p_type == PT_PHDR)
+			bias = (uintptr_t)segments - segments[i].p_vaddr;
+		else if (segments[i].p_type == PT_LOAD && !segments[i].p_offset && !bias)
+			bias = (uintptr_t)header - segments[i].p_vaddr;
+	module_set(&program, bias, segments, count);
+}
+
+static void vdso_set(void)
+{
+	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Phdr) * segments;
+
+	if (!header)
+		return;
+	segments = (const void *)((const char *)header + header->e_phoff);
+	module_set(&vdso, (uintptr_t)header, segments, header->e_phnum);
+	vdso.l_prev = &program;
+	program.l_next = &vdso;
+}
+
+const struct r_debug *attach_modules(void)
+{
+	if (!debug.r_map) {
+		program_set();
+		vdso_set();
+		debug.r_map = &program;
+	}
+	return &debug;
+}
+
+static size_t note_align(size_t bytes)
+{
+	return (bytes + 3) & ~(size_t)3;
+}
+
+static bool notes_have(const char *at, const char *end, const char *name, uint32_t type)
+{
+	const size_t length = strlen(name) + 1;
+	const ElfW(Nhdr) * note;
+
+	while (end - at >= (ptrdiff_t)(sizeof(*note) + note_align(length))) {
+		note = (const void *)at;
+		at += sizeof(*note);
+		if (note->n_type == type && note->n_namesz >= length && !memcmp(at, name, length))
+			return true;
+		if (note->n_namesz > end - at || note->n_descsz > end - at)
+			return false;
+		at += note_align(note->n_namesz) + note_align(note->n_descsz);
+	}
+	return false;
+}
+
+/* A segment of another type may not be mapped. */
+static bool is_mapped(const ElfW(Phdr) * segments, size_t count, const ElfW(Phdr) * inner)
+{
+	for (size_t i = 0; i < count; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_R &&
+		    inner->p_vaddr >= segments[i].p_vaddr &&
+		    inner->p_vaddr - segments[i].p_vaddr <= segments[i].p_filesz &&
+		    inner->p_filesz <=
+			    segments[i].p_filesz - (inner->p_vaddr - segments[i].p_vaddr))
+			return true;
+	return false;
+}
+
+bool attach_program_has_note(const char *name, uint32_t type)
+{
+	const ElfW(Phdr) *segments = (const void *)getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM);
+
+	attach_modules();
+	for (size_t i = 0; i < count; i++) {
+		const char *notes = (const char *)(program.l_addr + segments[i].p_vaddr);
+
+		if (segments[i].p_type == PT_NOTE && is_mapped(segments, count, &segments[i]) &&
+		    notes_have(notes, notes + segments[i].p_filesz, name, type))
+			return true;
+	}
+	return false;
+}

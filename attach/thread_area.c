@@ -1,0 +1,101 @@
+/* Areas with the layout of variant II: variables end at the thread pointer, where the C library's own data begins. */
+#include "attach/thread_area.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/system.h"
+
+/* Of musl's struct pthread, of which only errno is used. Its first word is its address. */
+#define LIBRARY_BYTES 512
+
+#define AREA_ALIGN 64
+
+#define BLOCK_AREAS 256
+#define BLOCKS_MAX  256
+
+_Static_assert(sizeof(struct thread_area) <= AREA_ALIGN, "variables follow it");
+
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+static unsigned char *_Atomic blocks[BLOCKS_MAX];
+
+static size_t align_up(size_t bytes, size_t align)
+{
+	return (bytes + align - 1) & ~(align - 1);
+}
+
+static const ElfW(Phdr) * variables_segment(void)
+{
+	const uintptr_t base = (uintptr_t)&__ehdr_start;
+	const ElfW(Phdr) *part = (const void *)(base + __ehdr_start.e_phoff);
+
+	for (size_t i = 0; i < __ehdr_start.e_phnum; i++)
+		if (part[i].p_type == PT_TLS)
+			return &part[i];
+	return NULL;
+}
+
+static size_t variables_bytes(const ElfW(Phdr) * segment)
+{
+	return segment ? align_up(segment->p_memsz, AREA_ALIGN) : 0;
+}
+
+size_t thread_area_bytes(void)
+{
+	return variables_bytes(variables_segment()) + LIBRARY_BYTES;
+}
+
+uintptr_t thread_area_init(void *area)
+{
+	const ElfW(Phdr) *segment = variables_segment();
+	unsigned char *pointer = (unsigned char *)area + variables_bytes(segment);
+
+	memset(area, 0, thread_area_bytes());
+	if (segment)
+		memcpy(pointer - align_up(segment->p_memsz, segment->p_align),
+		       (const char *)&__ehdr_start + segment->p_vaddr, segment->p_filesz);
+	*(uintptr_t *)(void *)pointer = (uintptr_t)pointer;
+	return (uintptr_t)pointer;
+}
+
+static size_t place_bytes(void)
+{
+	return AREA_ALIGN + thread_area_bytes();
+}
+
+static unsigned char *block_get(unsigned char *_Atomic *place)
+{
+	unsigned char *block = atomic_load(place), *none = NULL;
+	size_t bytes = BLOCK_AREAS * place_bytes();
+
+	if (block)
+		return block;
+	block = system_map(bytes);
+	if (!block)
+		return NULL;
+	system_empty_in_children(block, bytes);
+	if (atomic_compare_exchange_strong(place, &none, block))
+		return block;
+	system_unmap(block, bytes);
+	return none;
+}
+
+struct thread_area *thread_area_of(uint32_t index, pid_t tid)
+{
+	struct thread_area *area;
+	unsigned char *block;
+
+	if (index / BLOCK_AREAS >= BLOCKS_MAX)
+		return NULL;
+	block = block_get(&blocks[index / BLOCK_AREAS]);
+	if (!block)
+		return NULL;
+	area = (void *)(block + index % BLOCK_AREAS * place_bytes());
+	if (atomic_load(&area->tid) != tid) {
+		area->pointer = thread_area_init((unsigned char *)area + AREA_ALIGN);
+		atomic_store(&area->tid, tid);
+	}
+	return area;
+}
