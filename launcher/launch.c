@@ -2,9 +2,9 @@
  * asprof-agent-launch --copy-to DIRECTORY: copies the agent, for an init container.
  *
  * Executes the program, with libasprof_preload.so in LD_PRELOAD where the program can be profiled; else
- * without it, after one line on standard error with the reason. It is static and has no C library, so
- * that it runs in any image. It makes the same checks as asprof-agent-entrypoint and
- * decoder/commands/preloadable.c. */
+ * without it, after one line on standard error with the reason. The agent is put into a static program by a
+ * tracer. The launcher is static and has no C library, so that it runs in any image. It makes the same
+ * checks as asprof-agent-entrypoint and decoder/commands/preloadable.c. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,17 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "attach/tracer.h"
 #include "launcher/raw.h"
 
-#define ME      "asprof-agent-launch"
-#define PRELOAD "libasprof_preload.so"
+#define ME       "asprof-agent-launch"
+#define PRELOAD  "libasprof_preload.so"
+#define ATTACHED "libasprof_attach.so" /* for static programs; in the directory of the preload */
 
 /* As of a shell. */
 enum { LAUNCH_USAGE = 2, LAUNCH_CANNOT_EXECUTE = 126, LAUNCH_NOT_FOUND = 127 };
+
+static const char is_static[] = "it is statically linked, so no library can be preloaded";
 
 #define SCRIPTS_MAX 4
 #define OUTPUT_MAX  4096
@@ -59,6 +63,11 @@ static bool starts_with(const char *text, const char *start)
 		if (*text++ != *start++)
 			return false;
 	return true;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return starts_with(a, b) && length(a) == length(b);
 }
 
 static const char *find(const char *text, const char *what)
@@ -264,14 +273,19 @@ static const char *read_linker(int fd, char linker[PATH_MAX])
 			return "it is damaged";
 		return "";
 	}
-	return "it is statically linked, so no library can be preloaded";
+	return is_static;
 }
 
 /* By statx(2), whose struct is the same on every processor. */
 static bool is_privileged(const char *path)
 {
 	struct statx stx;
+	char capabilities[64];
 
+	if (raw_call(SYS_getuid, 0, 0, 0, 0, 0) &&
+	    raw_call(SYS_getxattr, (long)path, (long)"security.capability", (long)capabilities,
+		     sizeof(capabilities), 0) > 0)
+		return true;
 	if (raw_call(SYS_statx, AT_FDCWD, (long)path, 0, STATX_BASIC_STATS, (long)&stx) < 0)
 		return false;
 	return (stx.stx_mode & S_ISUID &&
@@ -388,12 +402,14 @@ static const char *check_program(char program[PATH_MAX], char **envp, const char
 		return "it cannot be read";
 	why = read_linker((int)fd, linker);
 	raw_close((int)fd);
+	if (*why && why != is_static)
+		return why;
+	if (is_privileged(program))
+		return "it gains privileges from its file, so LD_PRELOAD is ignored";
 	if (*why)
 		return why;
 	if (raw_access(linker, 1))
 		return "its dynamic linker is not here";
-	if (is_privileged(program))
-		return "it gains privileges from its file, so LD_PRELOAD is ignored";
 	/* musl's linker checks no symbol versions. */
 	if (starts_with(base_name(linker), "ld-musl-"))
 		return "";
@@ -404,6 +420,21 @@ static const char *check_program(char program[PATH_MAX], char **envp, const char
 }
 
 /* --- the program ---------------------------------------------------------------------------- */
+
+/* Start a tracer that puts the agent into this static program. Returns "" or the reason why it will not be profiled. */
+static const char *trace_static(const char *library)
+{
+	char path[PATH_MAX];
+	int err;
+
+	join(path, sizeof(path), library, (size_t)(base_name(library) - library), ATTACHED, "");
+	if (base_name(library) == library || !is_file(path, 4))
+		return is_static;
+	err = tracer_start(path);
+	return !err            ? ""
+	       : err == -EPERM ? "it is statically linked, and tracing is forbidden here"
+			       : "it is statically linked, and it cannot be traced";
+}
 
 __attribute__((noreturn)) static void exit_not_executed(const char *program, int err)
 {
@@ -472,10 +503,14 @@ static void make_directory(const char *parent, const char *name)
 /* Copy this program, the preload LIBRARY and what is installed with it for Java to DIRECTORY. */
 __attribute__((noreturn)) static void copy_all(const char *library, const char *directory)
 {
-	char java[PATH_MAX];
+	char java[PATH_MAX], attached[PATH_MAX];
 
 	copy_to(directory, "/proc/self/exe", ME);
 	copy_to(directory, library, PRELOAD);
+	join(attached, sizeof(attached), library, (size_t)(base_name(library) - library), ATTACHED,
+	     "");
+	if (is_file(attached, 4))
+		copy_to(directory, attached, ATTACHED);
 	join(java, sizeof(java), library, (size_t)(base_name(library) - library), JAVA, "");
 	if (is_file(java, 4)) {
 		make_directory(directory, "asprof-agent");
@@ -511,6 +546,9 @@ __attribute__((used)) void launch(long *stack)
 	preloaded = *why ? envp : set_preload(envp, library);
 	if (!preloaded)
 		why = "LD_PRELOAD is too long already";
+	if (why == is_static &&
+	    is_same(checked, program)) /* no script, which may begin by env(1) */
+		why = trace_static(library);
 	if (*why)
 		print_error(ME ": ", program, " will not be profiled: ", why, NULL);
 	exit_not_executed(argv[0], (int)raw_execve(program, argv, preloaded ? preloaded : envp));

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,13 @@
 #include "arch/arch.h"
 #include "core/options/config.h"
 #include "core/options/option_view.h"
+#include "decoder/commands/preloadable.h"
 #include "decoder/commands/run_command.h"
 #include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"
 
 #define PRELOAD              "libasprof_preload.so"
+#define ATTACHED             "libasprof_attach.so"
 #define DEFAULT_CPU_INTERVAL "10ms"
 
 /* Exit statuses of env(1). */
@@ -110,9 +113,9 @@ static int parse_switch(char ***argv)
 	return COMMAND_USAGE;
 }
 
-/* Find the preload next to this command, as in the build tree, or in ../lib, as installed. Otherwise return its soname,
- * which the dynamic linker searches for. */
-int run_find_preload(char path[PATH_MAX])
+/* Find the library NAME next to this command, as in the build tree, or in ../lib, as installed. Returns false if it is in
+ * none of them. */
+static bool find_library(const char *name, char path[PATH_MAX])
 {
 	static const char *const directories[] = { "", "../lib/", "../lib64/",
 						   "../lib/" ARCH_NAME "-linux-gnu/" };
@@ -123,17 +126,39 @@ int run_find_preload(char path[PATH_MAX])
 	if (strrchr(self, '/'))
 		strrchr(self, '/')[1] = '\0';
 	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++) {
-		snprintf(candidate, sizeof(candidate), "%s%s" PRELOAD, self, directories[i]);
+		snprintf(candidate, sizeof(candidate), "%s%s%s", self, directories[i], name);
 		if (realpath(candidate, path))
-			break;
-		strcpy(path, PRELOAD);
+			return true;
 	}
+	return false;
+}
+
+/* Otherwise return its soname, which the dynamic linker searches for. */
+int run_find_preload(char path[PATH_MAX])
+{
+	if (!find_library(PRELOAD, path))
+		strcpy(path, PRELOAD);
 	if (strpbrk(path, " :")) {
 		message_print("run: LD_PRELOAD cannot hold '%s': its path has a space or a colon",
 			      path);
 		return RUN_FAILED;
 	}
 	return 0;
+}
+
+/* Return PATH with the file that is put into PROGRAM, or NULL if PROGRAM is not static. (A script may begin by env(1).) */
+static const char *find_payload(const char *program, char path[PATH_MAX])
+{
+	char command[PATH_MAX];
+	struct preloadable file;
+
+	if (preloadable_find_program(program, command))
+		return NULL;
+	preloadable_check(&file, command);
+	return file.obstacle == PRELOADABLE_STATIC && !strcmp(file.file, command) &&
+			       find_library(ATTACHED, path)
+		       ? path
+		       : NULL;
 }
 
 int run_set_preload(void)
@@ -157,6 +182,7 @@ int run_set_preload(void)
 
 int cmd_run(int argc, char **argv)
 {
+	char payload[PATH_MAX];
 	struct run_command command;
 	struct run_spool spool;
 	int err;
@@ -182,7 +208,7 @@ int cmd_run(int argc, char **argv)
 	if (err)
 		return err;
 	run_spool_open(&spool);
-	err = -run_command_wait(&command, argv);
+	err = -run_command_wait(&command, argv, find_payload(*argv, payload));
 	run_spool_close(&spool);
 	if (err) {
 		message_print("run: %s: %s", *argv, strerror(err));

@@ -225,7 +225,7 @@ static enum preloadable_obstacle file_find_obstacle(struct preloadable *p, const
 		return unreadable_find_obstacle(path, err);
 	obstacle = elf_find_obstacle(p, elf, path);
 	elf_close(elf);
-	if (obstacle == PRELOADABLE && file_is_privileged(path))
+	if ((obstacle == PRELOADABLE || obstacle == PRELOADABLE_STATIC) && file_is_privileged(path))
 		return PRELOADABLE_PRIVILEGED;
 	return obstacle;
 }

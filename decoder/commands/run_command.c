@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/tracer.h"
 #include "core/clock.h"
+#include "decoder/output/message.h"
 
 static volatile pid_t command_pid;
 
@@ -39,11 +42,25 @@ static void install_signal_handlers(void)
 			sigaction(forwarded_signals[i], &action, NULL);
 }
 
+/* In the child. */
+static void child_start_tracer(const char *program, const char *payload)
+{
+	int err = tracer_start(payload);
+
+	if (err)
+		message_print(
+			"run: %s will not be profiled: it is statically linked, and it cannot be "
+			"traced: %s",
+			program, strerror(-err));
+}
+
 /* In the child: execute ARGV, or write errno to OUT. */
-static void child_execute(char **argv, const sigset_t *mask, int out)
+static void child_execute(char **argv, const char *payload, const sigset_t *mask, int out)
 {
 	int err;
 
+	if (payload)
+		child_start_tracer(*argv, payload);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(*argv, argv);
 	err = errno;
@@ -57,7 +74,7 @@ static uint64_t time_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
 
-int run_command_wait(struct run_command *command, char **argv)
+int run_command_wait(struct run_command *command, char **argv, const char *payload)
 {
 	sigset_t all, mask;
 	int ends[2], err = 0;
@@ -77,7 +94,7 @@ int run_command_wait(struct run_command *command, char **argv)
 	started_ns = clock_monotonic_ns();
 	command->pid = fork();
 	if (!command->pid)
-		child_execute(argv, &mask, ends[1]);
+		child_execute(argv, payload, &mask, ends[1]);
 	if (command->pid < 0)
 		err = errno;
 	command_pid = command->pid;

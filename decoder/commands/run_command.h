@@ -15,8 +15,9 @@ struct run_command {
 	uint64_t cpu_ns; /* of the process and of its children that it waited for */
 };
 
-/* Start ARGV, wait until it ends, and forward signals meanwhile. Returns 0, or -errno of execvp(3). */
-int run_command_wait(struct run_command *command, char **argv);
+/* Start ARGV, wait until it ends, and forward signals meanwhile. PAYLOAD is put into a static program (attach/tracer.h);
+ * NULL: nothing is. Returns 0, or -errno of execvp(3). */
+int run_command_wait(struct run_command *command, char **argv, const char *payload);
 
 /* Exit by the command's signal, or return its exit status. */
 int run_command_repeat_exit(const struct run_command *command);

@@ -1,0 +1,74 @@
+#!/bin/bash
+# Static programs under `run` and asprof-agent-launch: the agent is put into them when they are executed. Their output and
+# status are as without it, they are profiled, and no call that waits ends because of a sample.
+. "$(dirname "$0")/agent.inc"
+[ -e "$B/libasprof_attach.so" ] || skip "static programs are profiled on x86-64 alone"
+program static -static >"$work/err" 2>&1 || skip "no static C library: $(head -n 1 "$work/err")"
+
+# same NAME COMMAND...: its output and status are the same under `run`, which leaves its stacks in $work/NAME.stacks.
+same() {
+	name=$1
+	shift
+	bare=$("$@" 2>&1 && echo 0 || echo $?)
+	out=$("$agent" run -o "$work/$name.out" --cpu 1ms --wall 10ms -- "$@" 2>"$work/err" && echo 0 || echo $?)
+	[ "$out" = "$bare" ] || fail "$name: bare: $bare; profiled: $out; $(cat "$work/err")"
+	"$agent" collapsed --cpu --frames all "$work/$name.out" >"$work/$name.stacks" ||
+		fail "$name: no profile: $(cat "$work/err")"
+}
+
+# hot NAME PATTERN: nine of ten samples are in that function.
+hot() {
+	all=$(samples . <"$work/$1.stacks")
+	got=$(samples "$2" <"$work/$1.stacks")
+	[ "$all" -ge 20 ] && [ $((got * 10)) -ge $((all * 9)) ] ||
+		fail "$1: $got of $all samples are in $2: $(head -c 4000 "$work/$1.stacks")"
+}
+
+same static "$work/static" 1000
+hot static '(^|;)hot$'
+program static -static-pie >/dev/null 2>&1 && {
+	same pie "$work/static" 1000
+	hot pie '(^|;)hot$'
+}
+! command -v musl-gcc >/dev/null || {
+	CC=musl-gcc program static -static >/dev/null
+	same musl "$work/static" 1000
+	hot musl '(^|;)hot$'
+}
+program static -static >/dev/null
+
+! { file -L "$(command -v busybox)" | grep -q static; } 2>/dev/null || {
+	# shellcheck disable=SC2016 # for that shell
+	same busybox busybox sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo $i | busybox sed s/0/x/; sleep 0.1; exit 5'
+}
+
+if command -v go >/dev/null && CGO_ENABLED=0 GO111MODULE=off go build -o "$work/go" test/programs/static.go 2>"$work/err"; then
+	same go "$work/go"
+	[ "$(samples 'main[.]main;main[.]hot$' <"$work/go.stacks")" -ge 20 ] ||
+		fail "go: no samples of hot: $(head -c 4000 "$work/go.stacks")"
+else
+	echo "Go was left out: $(head -n 1 "$work/err")"
+fi
+
+# Calls that wait.
+for name in waits interrupts; do
+	program $name -static >/dev/null 2>&1 || fail "$name cannot be linked statically"
+	same $name "$work/$name" 300
+done
+
+# A program that gains privileges from its file runs without an agent.
+if [ "$(id -u)" = 0 ] && chown nobody "$work/static" && chmod 4755 "$work/static"; then
+	chmod 711 "$work"
+	bare=$("$work/static" 10)
+	out=$("$agent" run -o "$work/other.out" -- "$work/static" 10 2>"$work/err")
+	[ "$out" = "$bare" ] || fail "set-user-ID: bare: $bare; under run: $out"
+	grep -q 'gains privileges' "$work/err" || fail "set-user-ID: no reason: $(cat "$work/err")"
+	chown root "$work/static" && chmod 755 "$work/static"
+fi
+
+# The launcher. The program has the launcher's pid.
+bare=$("$work/static" 10 && echo 0 || echo $?)
+out=$(ASPROF_AGENT_LOCAL_DIR=$work/launched ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_START_DELAY=0 \
+	ASPROF_AGENT_CPU_INTERVAL=1ms "$B/asprof-agent-launch" "$work/static" 1500 2>"$work/err" && echo 0 || echo $?)
+[ "$out" = "$bare" ] && [ ! -s "$work/err" ] || fail "launch: bare: $bare; launched: $out; $(cat "$work/err")"
+"$agent" collapsed --cpu "$work/launched" 2>/dev/null | grep -q 'compute;hot ' || fail "launch: no profile of hot"
