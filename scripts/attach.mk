@@ -23,9 +23,10 @@ $(B)/attach/obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -I$(B) $(ATTACH_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/libasprof_attach.so: $(attach_obj)
+$(B)/libasprof_attach.so: $(attach_obj) scripts/check-attach
 	$(call say,LD,$@)
 	$(Q)$(CC) $(filter-out -Wl$(comma)-z$(comma)pack-relative-relocs,$(IMAGE_LDFLAGS)) -Wl,-e,attach_entry -o $@ \
 		$(attach_obj) -Wl,--start-group $(image_deps)/lib/libc.a -lgcc -Wl,--end-group
+	$(Q)READELF=$(CROSS)readelf NM=$(CROSS)nm scripts/check-attach $@
 
 -include $(attach_obj:.o=.d)

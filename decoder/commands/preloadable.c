@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "arch/remote.h"
 #include "core/fd.h"
 #include "engine/elf/elf.h"
 #include "profile/basics/text.h"
@@ -263,7 +264,8 @@ static const struct {
 				  "Build the program for this architecture, or the agent for the "
 				  "program's." },
 	[PRELOADABLE_STATIC] = { "it is statically linked, so no library can be preloaded",
-				 "Link it dynamically." },
+				 "Start it by asprof-agent run or asprof-agent-launch, or link it "
+				 "dynamically." },
 	[PRELOADABLE_PRIVILEGED] = { "it gains privileges from its file (set-user-ID, set-group-ID "
 				     "or capabilities), so LD_PRELOAD is ignored",
 				     "Start it as that user, without the mode bits or capabilities "
@@ -289,7 +291,8 @@ void preloadable_reason(const struct preloadable *p, char line[PRELOADABLE_REASO
 
 const char *preloadable_remedy(const struct preloadable *p)
 {
-	if (p->obstacle == PRELOADABLE_STATIC && p->is_go)
-		return "Build it with CGO_ENABLED=1 and -ldflags=-linkmode=external.";
+	if (p->obstacle == PRELOADABLE_STATIC && !remote_is_supported())
+		return p->is_go ? "Build it with CGO_ENABLED=1 and -ldflags=-linkmode=external."
+				: "Link it dynamically.";
 	return obstacle_texts[p->obstacle].remedy;
 }

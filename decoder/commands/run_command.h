@@ -2,6 +2,7 @@
 #ifndef DECODER_COMMANDS_RUN_COMMAND_H
 #define DECODER_COMMANDS_RUN_COMMAND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -10,6 +11,7 @@ struct run_command {
 	char **argv;
 	pid_t pid;
 	int status;         /* from waitpid(2) */
+	bool is_traced;     /* the agent is put into this static program */
 	int64_t started_ns; /* since 1970, by the clock of file timestamps */
 	uint64_t lived_ns;
 	uint64_t cpu_ns; /* of the process and of its children that it waited for */

@@ -135,6 +135,7 @@ struct findings {
 	char reason[PRELOADABLE_REASON_MAX];
 	char remedy[256]; /* a sentence, or "" */
 	char notes[256];
+	bool is_traced; /* a static program with an agent */
 };
 
 /* A note after a run is useful only if it explains a profile that differs from what the user expects. */
@@ -155,6 +156,8 @@ static void findings_add(struct doctor_subject *subject, enum severity severity,
 	struct findings *f = (struct findings *)subject;
 	size_t n = strlen(f->notes);
 
+	if (f->is_traced && !strcmp(name, "static"))
+		return;
 	if (severity == SEVERITY_NOTE && note_is_useful(name))
 		snprintf(f->notes + n, sizeof(f->notes) - n, "%s%s", n ? ", " : "", name);
 	else if (severity != SEVERITY_NOTE && !*f->reason)
@@ -169,7 +172,8 @@ static void find_reason(struct findings *f, const struct run_command *command,
 	const struct config *config = &f->subject.config;
 	char why[PRELOADABLE_REASON_MAX] = "", delay[TEXT_NUMBER];
 
-	preloadable_reason(&f->subject.file, why);
+	if (!command->is_traced)
+		preloadable_reason(&f->subject.file, why);
 	if (!config->enabled)
 		findings_set_reason(f, OPTION_PREFIX "ENABLED is off", "");
 	else if (!config_admits(config, text_base_name(*command->argv)))
@@ -235,7 +239,7 @@ static void report_spool(const struct run_spool *spool)
 
 void run_report_profiles(const struct run_command *command, const struct run_spool *spool)
 {
-	struct findings f = { 0 };
+	struct findings f = { .is_traced = command->is_traced };
 	const struct config *config = &f.subject.config;
 	struct found found = { 0 };
 	char notes[sizeof(f.notes) + PATH_MAX + 64] = "";
