@@ -37,9 +37,11 @@
 	X(ring_open)                  \
 	X(sampler_check)              \
 	X(sampler_enable)             \
+	X(sampler_give_up)            \
 	X(sampler_install)            \
 	X(sampler_remove)             \
 	X(sampler_remove_of_second)   \
+	X(sampler_signal)             \
 	X(signal_share_refused)       \
 	X(signal_share_error)         \
 	X(thread_context_places)      \

@@ -18,6 +18,7 @@
 #include "core/agent/failure.h"
 #include "core/agent/recording.h"
 #include "engine/collect/collector.h"
+#include "engine/collect/confinement.h"
 #include "engine/collect/thread_look.h"
 #include "engine/collect/thread_times.h"
 #include "engine/collect/wall.h"
@@ -292,6 +293,16 @@ static uint64_t builtin_drain_interval_ns(void)
 	return runtimes_one_begins() ? BEGINNING_INTERVAL_NS : DRAIN_INTERVAL_NS;
 }
 
+/* What interposers report in other programs. */
+static void builtin_check_program(void)
+{
+	sampler_check();
+	if (!sampler_signal() || !confinement_has_grown())
+		return;
+	log_warn("the program filters its system calls (seccomp); no more samples are taken");
+	sampler_give_up(sampler_signal());
+}
+
 static uint64_t builtin_service(uint64_t now_ns)
 {
 	uint64_t drain_due_ns, visit_due_ns, begin_ns;
@@ -301,7 +312,7 @@ static uint64_t builtin_service(uint64_t now_ns)
 	collector_drain(now_ns);
 	collector_split_if_full();
 	if (shared->is_attached)
-		sampler_check();
+		builtin_check_program();
 	drain_due_ns = now_ns + builtin_drain_interval_ns();
 	begin_ns = clock_cpu_ns();
 	visit_due_ns = wall_visit(now_ns);

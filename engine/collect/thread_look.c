@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/own_thread.h"
+#include "core/shared.h"
 #include "engine/process/thread_count.h"
 #include "engine/process/tids.h"
 #include "engine/sample/threads.h"
@@ -16,7 +17,7 @@
 #define MAIN_STACK_MAX (64u << 20)
 
 /* Unknown threads of the last scan. Such a thread may be about to register itself, and is adopted
- * only when the next scan finds it again. */
+ * only when the next scan finds it again. Without interposers no thread registers itself. */
 static struct {
 	pid_t *tids;
 	size_t count;
@@ -89,7 +90,7 @@ static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 
 		if (listed->known[i] || own_thread_has_id(tid))
 			continue;
-		if (tids_find(unknown.tids, unknown.count, tid))
+		if (shared->is_attached || tids_find(unknown.tids, unknown.count, tid))
 			threads_adopt_unknown(tid);
 		else
 			now[count++] = tid;

@@ -1,0 +1,14 @@
+/* Detection of a seccomp filter that the program adds, where no interposer sees the call. */
+#ifndef ENGINE_COLLECT_CONFINEMENT_H
+#define ENGINE_COLLECT_CONFINEMENT_H
+
+#include <stdbool.h>
+
+/* True when the main thread has a further seccomp filter since the first call of this function: the filter may end the
+ * process for a system call of the sampling handler. Agent thread. */
+bool confinement_has_grown(void);
+
+/* Number of filters, or the mode on kernels before 5.9, in TEXT, the contents of /proc/PID/status; 0 without. For tests. */
+unsigned confinement_parse(const char *text);
+
+#endif
