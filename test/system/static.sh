@@ -24,22 +24,22 @@ hot() {
 		fail "$1: $got of $all samples are in $2: $(head -c 4000 "$work/$1.stacks")"
 }
 
-same static "$work/static" 1000
+same static "$work/static" 600
 hot static '(^|;)hot$'
 program static -static-pie >/dev/null 2>&1 && {
-	same pie "$work/static" 1000
+	same pie "$work/static" 600
 	hot pie '(^|;)hot$'
 }
 ! command -v musl-gcc >/dev/null || {
 	CC=musl-gcc program static -static >/dev/null
-	same musl "$work/static" 1000
+	same musl "$work/static" 600
 	hot musl '(^|;)hot$'
 }
 program static -static >/dev/null
 
 ! { file -L "$(command -v busybox)" | grep -q static; } 2>/dev/null || {
 	# shellcheck disable=SC2016 # for that shell
-	same busybox busybox sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo $i | busybox sed s/0/x/; sleep 0.1; exit 5'
+	same busybox busybox sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo $i | busybox sed s/0/x/; sleep 0.1; exit 5'
 }
 
 if command -v go >/dev/null && CGO_ENABLED=0 GO111MODULE=off go build -o "$work/go" test/programs/static.go 2>"$work/err"; then
@@ -69,6 +69,6 @@ fi
 # The launcher. The program has the launcher's pid.
 bare=$("$work/static" 10 && echo 0 || echo $?)
 out=$(ASPROF_AGENT_LOCAL_DIR=$work/launched ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_START_DELAY=0 \
-	ASPROF_AGENT_CPU_INTERVAL=1ms "$B/asprof-agent-launch" "$work/static" 1500 2>"$work/err" && echo 0 || echo $?)
+	ASPROF_AGENT_CPU_INTERVAL=1ms "$B/asprof-agent-launch" "$work/static" 800 2>"$work/err" && echo 0 || echo $?)
 [ "$out" = "$bare" ] && [ ! -s "$work/err" ] || fail "launch: bare: $bare; launched: $out; $(cat "$work/err")"
 "$agent" collapsed --cpu "$work/launched" 2>/dev/null | grep -q 'compute;hot ' || fail "launch: no profile of hot"
