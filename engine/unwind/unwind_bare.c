@@ -65,13 +65,19 @@ static int step_chain(struct walk *walk)
  * only if it leads to an address after a call. */
 int walk_step_chain(struct walk *walk)
 {
+	bool has_module;
 	int end;
 
 	walk->bare = true;
 	if (walk_step_java(walk) == STEP_ON)
 		return STEP_ON;
-	if (!unwind_map_function(walk->pc - !walk->exact))
-		return step_chain(walk);
+	if (!unwind_map_function(walk->pc - !walk->exact)) {
+		has_module = unwind_map_has_module(walk->pc - !walk->exact);
+		end = step_chain(walk);
+		return end == STEP_ON && has_module && !walk_may_return_to(walk->pc)
+			       ? UNWIND_NO_RULE
+			       : end;
+	}
 	walk_distrust(walk);
 	if (!walk_has_frame_pointer(walk)) {
 		end = walk_step_scan(walk);

@@ -64,7 +64,7 @@ static void look(const char *when)
 
 __attribute__((noinline)) static uint64_t hot(uint64_t value)
 {
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < 1000000; i++)
 		value = value * 6364136223846793005u + 1;
 	return value;
 }
