@@ -53,7 +53,6 @@ struct program {
 	uint64_t mask;
 	uintptr_t call; /* address of a system call instruction */
 	uintptr_t base; /* of the payload; 0: not mapped yet */
-	int signo;      /* a signal that arrived and that cannot be blocked; 0: none */
 };
 
 static void zero(void *memory, size_t bytes)
@@ -133,18 +132,26 @@ static bool program_wait(const struct program *program, int *status)
 	return result == program->pid && WIFSTOPPED(*status);
 }
 
-/* Continue by REQUEST until a trap. A signal that cannot be blocked is delivered at the end. */
-static bool program_run(struct program *program, int request)
+/* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect: a stopped program continues when
+ * it gets SIGCONT, and then reaches the trap. It is gone if the result is false. The program runs already before its
+ * exec event. */
+static bool program_run(const struct program *program, int request, int event)
 {
-	int status = 0;
+	bool runs = event == PTRACE_EVENT_EXEC, is_stopped = false;
+	int status = 0, signo = 0, happened;
 
-	for (;;) {
-		if (trace(request, program, 0, 0) || !program_wait(program, &status))
+	for (;; runs = false) {
+		if (!runs && trace(is_stopped ? PTRACE_LISTEN : request, program, 0, signo))
 			return false;
-		if ((WSTOPSIG(status) & ~0x80) == SIGTRAP)
+		if (!program_wait(program, &status))
+			return false;
+		happened = status >> 16;
+		signo = WSTOPSIG(status);
+		if (happened == event && signo == SIGTRAP)
 			return true;
-		if (!(status >> 16))
-			program->signo = WSTOPSIG(status);
+		is_stopped = happened == PTRACE_EVENT_STOP && signo != SIGTRAP;
+		if (happened)
+			signo = 0;
 	}
 }
 
@@ -169,9 +176,10 @@ static bool memory_put(const struct program *program, uintptr_t address, const v
 }
 
 /* Execute the system call instruction at PC with REGISTERS, by a single step. Returns the result of the call. */
-static long program_step(struct program *program, struct remote_registers *registers, uintptr_t pc)
+static long program_step(const struct program *program, struct remote_registers *registers,
+			 uintptr_t pc)
 {
-	if (remote_set(program->pid, registers) || !program_run(program, PTRACE_SINGLESTEP) ||
+	if (remote_set(program->pid, registers) || !program_run(program, PTRACE_SINGLESTEP, 0) ||
 	    remote_get(program->pid, registers))
 		return -ESRCH;
 	if (remote_pc(registers) != pc + ARCH_SYSTEM_CALL_BYTES)
@@ -179,7 +187,7 @@ static long program_step(struct program *program, struct remote_registers *regis
 	return remote_result(registers);
 }
 
-static long program_call(struct program *program, long number, const long arguments[6])
+static long program_call(const struct program *program, long number, const long arguments[6])
 {
 	struct remote_registers registers = program->registers;
 
@@ -345,34 +353,20 @@ static bool program_inject(struct program *program, const struct payload *payloa
 
 /* ---- The tracer's process ---- */
 
-/* Let the program run until it has executed its program file. False if it has ended before. */
-static bool program_wait_for_exec(struct program *program)
-{
-	int status = 0, signo = 0;
-
-	while (program_wait(program, &status)) {
-		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-			return true;
-		signo = status >> 16 ? 0 : WSTOPSIG(status);
-		if (trace(PTRACE_CONT, program, 0, signo))
-			return false;
-	}
-	return false;
-}
-
 /* A program with a dynamic linker loads the preload.
  *
  * At the exec event the kernel is still in execve(2), which will write its result to a register. */
 static void program_trace(struct program *program, const struct payload *payload)
 {
-	if (!program_wait_for_exec(program) || !program_run(program, PTRACE_SYSCALL))
+	if (!program_run(program, PTRACE_CONT, PTRACE_EVENT_EXEC) ||
+	    !program_run(program, PTRACE_SYSCALL, 0))
 		return;
 	if (remote_get(program->pid, &program->registers) ||
 	    (!program_auxiliary(program, AT_BASE) && !program_inject(program, payload)))
 		print_failure(
 			"asprof-agent: the agent cannot be put into this static program; profiling "
 			"is off in this process\n");
-	trace(PTRACE_DETACH, program, 0, program->signo);
+	trace(PTRACE_DETACH, program, 0, 0);
 }
 
 /* The descriptors are the program's, except standard error for a message. Signals of the terminal are for the program. */

@@ -72,3 +72,12 @@ out=$(ASPROF_AGENT_LOCAL_DIR=$work/launched ASPROF_AGENT_REPORTING_INTERVAL=1s A
 	ASPROF_AGENT_CPU_INTERVAL=1ms "$B/asprof-agent-launch" "$work/static" 800 2>"$work/err" && echo 0 || echo $?)
 [ "$out" = "$bare" ] && [ ! -s "$work/err" ] || fail "launch: bare: $bare; launched: $out; $(cat "$work/err")"
 "$agent" collapsed --cpu "$work/launched" 2>/dev/null | grep -q 'compute;hot ' || fail "launch: no profile of hot"
+
+# It can be stopped and continued at any time, also while it is traced.
+for _ in {1..20}; do
+	ASPROF_AGENT_LOCAL_DIR=$work/stopped "$B/asprof-agent-launch" "$work/static" 1 >/dev/null 2>"$work/err" &
+	kill -STOP $! && kill -CONT $!
+	wait $!
+	status=$?
+	[ $status = 7 ] && [ ! -s "$work/err" ] || fail "stopped and continued: status $status: $(cat "$work/err")"
+done
