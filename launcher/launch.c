@@ -19,7 +19,7 @@
 
 #define ME       "asprof-agent-launch"
 #define PRELOAD  "libasprof_preload.so"
-#define ATTACHED "libasprof_attach.so" /* for static programs; in the directory of the preload */
+#define ATTACHED "libasprof_attach.so" /* for static programs */
 
 /* As of a shell. */
 enum { LAUNCH_USAGE = 2, LAUNCH_CANNOT_EXECUTE = 126, LAUNCH_NOT_FOUND = 127 };
@@ -195,6 +195,20 @@ static void find_library(const char *argv0, char path[PATH_MAX])
 			;
 	}
 	join(path, PATH_MAX, PRELOAD, length(PRELOAD), "", "");
+}
+
+/* The path of the file for static programs: below the directory of the library, as installed, or in it. Returns false if
+ * it is in neither. */
+static bool find_attached(const char *library, char path[PATH_MAX])
+{
+	static const char *const places[] = { "asprof-agent/", "" };
+	size_t directory = (size_t)(base_name(library) - library);
+
+	for (size_t i = 0; directory && i < sizeof(places) / sizeof(*places); i++)
+		if (join(path, PATH_MAX, library, directory, places[i], ATTACHED) &&
+		    is_file(path, 4))
+			return true;
+	return false;
 }
 
 /* --- checks of the program -------------------------------------------------------------------- */
@@ -427,8 +441,7 @@ static const char *trace_static(const char *library)
 	char path[PATH_MAX];
 	int err;
 
-	join(path, sizeof(path), library, (size_t)(base_name(library) - library), ATTACHED, "");
-	if (base_name(library) == library || !is_file(path, 4))
+	if (!find_attached(library, path))
 		return is_static;
 	err = tracer_start(path);
 	return !err            ? ""
@@ -507,9 +520,7 @@ __attribute__((noreturn)) static void copy_all(const char *library, const char *
 
 	copy_to(directory, "/proc/self/exe", ME);
 	copy_to(directory, library, PRELOAD);
-	join(attached, sizeof(attached), library, (size_t)(base_name(library) - library), ATTACHED,
-	     "");
-	if (is_file(attached, 4))
+	if (find_attached(library, attached))
 		copy_to(directory, attached, ATTACHED);
 	join(java, sizeof(java), library, (size_t)(base_name(library) - library), JAVA, "");
 	if (is_file(java, 4)) {

@@ -155,10 +155,10 @@ static const char *find_payload(const char *program, char path[PATH_MAX])
 	if (preloadable_find_program(program, command))
 		return NULL;
 	preloadable_check(&file, command);
-	return file.obstacle == PRELOADABLE_STATIC && !strcmp(file.file, command) &&
-			       find_library(ATTACHED, path)
-		       ? path
-		       : NULL;
+	if (file.obstacle != PRELOADABLE_STATIC || strcmp(file.file, command))
+		return NULL;
+	return find_library("asprof-agent/" ATTACHED, path) || find_library(ATTACHED, path) ? path
+											    : NULL;
 }
 
 int run_set_preload(void)

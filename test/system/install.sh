@@ -23,6 +23,8 @@ for file in lib/libasprof_preload.so lib/asprof-agent/libasyncProfiler.so bin/as
 	share/doc/asprof-agent/examples/profile.conf share/doc/asprof-agent/examples/kubernetes/kustomization.yaml; do
 	[ -s "$dir/usr/$file" ] || fail "no $file"
 done
+[ ! -e "${B:-build}/libasprof_attach.so" ] || [ -s "$dir/usr/lib/asprof-agent/libasprof_attach.so" ] ||
+	fail "no file for static programs"
 for command in asprof-agent asprof-agent-launch asprof-agent-entrypoint; do
 	[ -x "$dir/usr/bin/$command" ] || fail "$command cannot be executed"
 done
