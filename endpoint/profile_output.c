@@ -50,6 +50,8 @@ static int recording_read(struct profile *profile, struct memory_feed *feed,
 		query.waits = WAIT_PARTS_OWNER;
 	else if (query.places)
 		query.waits = WAIT_PARTS_OBJECT;
+	else if (options->format == PROFILE_FLAMEGRAPH)
+		query.waits = WAIT_PARTS_KIND;
 	query.newest = options->is_per_thread;
 	query_set_time(&query, options);
 	if (!options->is_retained)

@@ -53,7 +53,26 @@ const COLORINGS = {
 		},
 		legend: () => [['none', 'a colour for each library, file or class']],
 	},
+	state: {
+		text: 'Colour by state',
+		exists: () => graph.stateByLabel.some(state => state >= 0),
+		nodeColor: n => stateColor(STATE_NAMES[mainState(stateWeights(n))], n ? hash(graph.view.name(n)) % 5 - 2 : 0),
+		legend: () => STATE_NAMES.map(k => [stateColor(k), STATES[k][0]]),
+	},
 };
+function stateColor(state, shift = 0) {
+	const [, hue, saturation, light, dark] = STATES[state];
+	return hsl(hue, saturation, (theme.dark ? dark : light) + shift);
+}
+/* Weights of node N by state. */
+function stateWeights(n) {
+	const { selection, view } = graph;
+	if (graph.statesOf !== selection) {
+		graph.statesOf = selection;
+		graph.states = new StateWeights(selection, graph.stateByLabel);
+	}
+	return graph.states.of(view, n, !graph.inverted && !graph.byThread);
+}
 function changeColor(change) {
 	const c = Math.max(-1, Math.min(1, change * 8)), strength = Math.abs(c) * (theme.dark ? 45 : 38);
 	return hsl(c > 0 ? 6 : 215, c > 0 ? 75 : 70, theme.dark ? 24 + strength / 2 : 93 - strength);
@@ -70,6 +89,7 @@ function boxColor(n) {
 	if (!n) return theme.dark ? '#3a3c40' : '#dedbd3';
 	if (isHit(view.frame[n])) return theme.dark ? '#9a3db8' : '#e3a5f5';
 	if (hasBase()) return changeColor(change(n));
+	if (COLORINGS[graph.coloring].nodeColor) return COLORINGS[graph.coloring].nodeColor(n);
 	let color = colors.get(view.frame[n]);
 	if (!color) colors.set(view.frame[n], color = COLORINGS[graph.coloring].color(graph.stacks, view.frame[n]));
 	return color;
@@ -332,6 +352,10 @@ function updateTip(event) {
 	if (hasBase()) lines.push(['base', unitAmount(view.baseTotal[n]), shareText(view.baseTotal[n], view.baseTotal[0], true)],
 		['change', changeText(n), '']);
 	const where = [graph.stacks.module(f), n && !graph.stacks.isThread(f) ? TYPE_NAMES[graph.stacks.type(f)] : ''].filter(s => s);
+	if (graph.colorings.includes('state') && !hasBase())
+		stateWeights(n).forEach((weight, state, all) => {
+			if (weight) lines.push([STATES[STATE_NAMES[state]][0], '', shareText(weight, all.reduce((a, b) => a + b))]);
+		});
 	const content = [element('b', view.name(n)), element('div', where.join(', '), 'soft'), facts(lines)];
 	if (lines.some(line => line[2].includes('–')))
 		content.push(element('div', 'Ranges are 95% confidence intervals.', 'soft'));
@@ -511,7 +535,7 @@ function saveState() {
 	if (graph.loading) return;
 	writeFragment({ q: $('search').value, z: graph.view.pathText(graph.zoom), i: stateOf('inverted', 'reverse'), t: stateOf('byThread', 'threads'),
 		v: graph.table ? 1 : '', f: graph.selected || '', th: $('thread').value, l: $('label').value,
-		c: graph.coloring === 'kind' ? '' : graph.coloring, ...graph.extraState() });
+		c: graph.coloring === graph.firstColoring ? '' : graph.coloring, ...graph.extraState() });
 }
 function loadState() {
 	const s = readFragment(), { meta } = graph;
@@ -525,7 +549,7 @@ function loadState() {
 	graph.byThread = s.t ? s.t === '1' : meta.threads;
 	graph.table = s.v === '1';
 	graph.selected = graph.stacks.functionOf[s.f] || 0;
-	graph.coloring = Object.hasOwn(COLORINGS, s.c || '') ? s.c : 'kind';
+	graph.coloring = graph.colorings.includes(s.c) ? s.c : graph.firstColoring;
 	$('coloring').value = graph.coloring;
 	colors.clear();
 	readFilters();
@@ -650,7 +674,10 @@ function startGraph(meta, stacks) {
 	for (const text of [meta.losses, meta.notice]) addNotice(text);
 	graph.kinds = new Set(Array.from({ length: stacks.frames - 1 }, (_, f) => kindOf(stacks, f + 1)));
 	for (const id of ['thread', 'label']) fillFilter(id);
-	for (const [name, { text }] of Object.entries(COLORINGS)) option(name, text, $('coloring'));
+	graph.stateByLabel = statesByLabel(stacks);
+	graph.colorings = Object.keys(COLORINGS).filter(name => !COLORINGS[name].exists || COLORINGS[name].exists());
+	graph.firstColoring = graph.colorings.includes('state') ? 'state' : 'kind';
+	for (const name of graph.colorings) option(name, COLORINGS[name].text, $('coloring'));
 	$('coloring').hidden = stacks.sets[1].count > 0;
 	addListeners();
 	resize();

@@ -9,6 +9,7 @@
 PAGE_EMBED(page_style, "profile/page/page.css");
 PAGE_EMBED(page_script, "profile/page/page.js");
 PAGE_EMBED(page_stacks_script, "profile/page/stacks.js");
+PAGE_EMBED(page_states_script, "profile/page/states.js");
 PAGE_EMBED(page_graph_script, "profile/page/graph.js");
 PAGE_EMBED(page_header, "profile/page/header.html");
 PAGE_EMBED(page_graph, "profile/page/graph.html");
@@ -51,8 +52,8 @@ void page_write_start(FILE *file, const char *title, const char *style)
 
 void page_write_scripts(FILE *file, const char *const *scripts)
 {
-	fprintf(file, "<script>\n'use strict';\n%s%s%s", page_script, page_stacks_script,
-		page_graph_script);
+	fprintf(file, "<script>\n'use strict';\n%s%s%s%s", page_script, page_stacks_script,
+		page_states_script, page_graph_script);
 	for (; *scripts; scripts++)
 		fputs(*scripts, file);
 	fputs("</script>\n", file);

@@ -12,6 +12,7 @@
 extern const char page_style[];         /* page.css: colours of both themes, controls, tooltip */
 extern const char page_script[];        /* page.js: numbers, themes, URL fragment, unpack() */
 extern const char page_stacks_script[]; /* stacks.js: decoder of page_stacks.h, trees, search */
+extern const char page_states_script[]; /* states.js: states of threads, from labels */
 extern const char page_graph_script[];  /* graph.js: flame graph on a canvas, table of functions */
 extern const char page_header[];        /* header.html: title, search, switches */
 extern const char page_graph[];         /* graph.html: canvas, table, status line, legend */

@@ -42,10 +42,19 @@ static void labels_append(struct buf *out, const char *lines)
 	}
 }
 
-/* Cache of label IDs: by thread and context of a profile. */
+/* State and cause of a wait. */
+static void labels_append_wait(struct buf *out, const struct wait *wait)
+{
+	if (wait->state)
+		buf_printf(out, "state=%s\n", jfr_wait_states[wait->state]);
+	if (wait->cause)
+		buf_printf(out, "cause=%s\n", jfr_wait_causes[wait->cause]);
+}
+
+/* Cache of label IDs: by thread, context, state and cause of a profile. */
 struct label_cache {
-	struct intern pairs;
-	uint32_t *labels; /* by pair */
+	struct intern keys;
+	uint32_t *labels; /* by key */
 	uint32_t capacity;
 	struct buf text;
 };
@@ -54,8 +63,9 @@ static uint32_t label_cache_get(struct label_cache *cache, struct page_stacks *s
 				const struct profile *from, const struct sample *s)
 {
 	const struct thread_key *thread = intern_key(&from->threads, s->thread);
-	uint32_t pair[2] = { thread->labels, s->context };
-	uint32_t known = cache->pairs.count, id = intern(&cache->pairs, pair, sizeof(pair));
+	const struct wait *wait = profile_wait(from, s->wait);
+	uint32_t key[4] = { thread->labels, s->context, wait->state, wait->cause };
+	uint32_t known = cache->keys.count, id = intern(&cache->keys, key, sizeof(key));
 
 	if (id >= cache->capacity) {
 		uint32_t capacity = id * 2 + 64;
@@ -73,6 +83,7 @@ static uint32_t label_cache_get(struct label_cache *cache, struct page_stacks *s
 	buf_reset(&cache->text);
 	labels_append(&cache->text, intern_text(&from->names, thread->labels));
 	labels_append(&cache->text, intern_text(&from->names, s->context));
+	labels_append_wait(&cache->text, wait);
 	cache->labels[id] = intern(&stacks->labels, cache->text.data, cache->text.length);
 	return cache->labels[id];
 }
@@ -132,7 +143,7 @@ int page_stacks_add(struct page_stacks *stacks, struct profile *profile, const s
 			.value = value,
 		};
 	}
-	intern_free(&cache.pairs);
+	intern_free(&cache.keys);
 	free(cache.labels);
 	buf_free(&cache.text);
 	free(threads);

@@ -31,6 +31,8 @@ END
 "$agent" flamegraph "$work"/profile*.zip -o "$work/labels.html" || exit 1
 "$agent" flamegraph "$work/hostile.jfr" --title '</title></script><b id=owned><script>owned = 1</script>' \
 	-o "$work/hostile.html" || exit 1
+# Wall-clock samples have states.
+"$agent" flamegraph --wall $data/native.jfr -o "$work/wall.html" || exit 1
 # Small frames are merged, and the page says so.
 "$agent" flamegraph --min 10% $data/java.jfr -o "$work/merged.html" || exit 1
 grep -q 'Frames below 10% are merged into \[small frames\]' "$work/merged.html" || fail 'no notice of merged frames'

@@ -22,8 +22,30 @@ runPageTest(browser, dir + '/profile', async page => {
 	await labels();
 	await hostile();
 	await merged();
+	await states();
 	await big();
 	await old();
+
+	async function states() {
+		await open('wall');
+		const state = name => value(`STATE_NAMES[mainState(stateWeights(${named(name)}))]`);
+		check('states are coloured', await value(`$('coloring').value`) === 'state', await value(`$('coloring').value`));
+		check('their legend', /running.*run queue.*waits for a lock.*idle/.test(await text('legend')), await text('legend'));
+		check('a thread that computes', await state('burn_hot') === 'running', await state('burn_hot'));
+		check('a thread that sleeps', await state('__clock_nanosleep') === 'idle', await state('__clock_nanosleep'));
+		check('filters', await value(`[...$('label').options].filter(o => /^(state|cause)=/.test(o.value)).length`) >= 3,
+			await value(`[...$('label').options].map(o => o.value).join()`));
+		const whole = await value('graph.view.total[0]');
+		await value(`($('label').value = 'cause=sleep', $('label').onchange(), 1)`);
+		check('only sleeps', await value('graph.view.total[0]') < whole && await state('__clock_nanosleep') === 'idle', await text('status'));
+		await value(`($('invert').click(), 1)`);
+		check('inverted', await value('STATE_NAMES[mainState(stateWeights(graph.view.kids(0)[0]))]') === 'idle', await text('status'));
+		await value(`($('threads').click(), 1)`);
+		check('by thread', await value('STATE_NAMES[mainState(stateWeights(graph.view.kids(0)[0]))]') === 'idle', await text('status'));
+		await open('plain');
+		check('none without states', await value(`[...$('coloring').options].map(o => o.value).join()`) === 'kind,module',
+			await value(`[...$('coloring').options].map(o => o.value).join()`));
+	}
 
 	async function plain() {
 		await open('plain');
