@@ -5,6 +5,7 @@
 #include "decoder/input/file_feed.h"
 #include "decoder/output/message.h"
 #include "decoder/output/output.h"
+#include "profile/page/page_stacks.h"
 #include "profile/timeline/timeline.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static int read_metric(struct timed_profile *timed, const struct args *args, enu
 
 	timed_profile_free(timed);
 	if (!err)
-		err = timed_profile_read(timed, &args->query, feed, metric);
+		err = timed_profile_read(timed, &args->query, feed, metric, PAGE_SAMPLES_MAX);
 	file_feed_close(feed);
 	return command_status_from_error(err);
 }
@@ -65,8 +66,8 @@ static int write_page(struct timed_profile *timed, const struct args *args, enum
 				    .by_total = metric_is_memory(metric) || metric == METRIC_LOCK,
 				    .min_share = args->min_share,
 				    .title = args->title,
-				    .row_ms = 1,
-				    .column_ms = 1,
+				    .row_ms = (uint32_t)timed->row_ms,
+				    .column_ms = (uint32_t)timed->row_ms,
 				    .part = &timeline.part };
 	struct output output;
 	char title[256];

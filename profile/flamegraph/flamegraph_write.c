@@ -35,7 +35,8 @@ static void flamegraph_write_meta(FILE *out, const struct flamegraph *graph,
 	char losses[512], notice[256];
 
 	losses_text(&profile->losses, graph->metric == METRIC_LIVE, losses, sizeof(losses));
-	page_stacks_notice(stacks, graph->row_ms, notice, sizeof(notice));
+	page_stacks_notice(stacks, graph->part ? graph->part->row_ms : graph->row_ms, notice,
+			   sizeof(notice));
 	page_json_start(out, "meta");
 	fputs("{\"title\":", out);
 	page_json_string(out, graph->title);
@@ -78,7 +79,8 @@ static int flamegraph_write_stacks(FILE *file, const struct page_stacks *stacks,
 int flamegraph_write(FILE *file, const struct flamegraph *graph)
 {
 	static const char *const scripts[] = { flamegraph_script, NULL };
-	static const struct page_part heat = { heatmap_style, heatmap_html, heatmap_script, NULL };
+	static const struct page_part heat = { heatmap_style, heatmap_html, heatmap_script, 0,
+					       NULL };
 	const struct page_part *part = graph->part ? graph->part : &heat;
 	const char *const part_scripts[] = { part->script, flamegraph_script, NULL };
 	struct page_stacks stacks = { 0 };

@@ -13,6 +13,7 @@ struct page_stacks;
  * WRITE_META writes, with a comma before it: see flamegraph.js. */
 struct page_part {
 	const char *style, *html, *script;
+	uint32_t row_ms; /* wanted duration of rows; the graph's may be longer */
 	void (*write_meta)(FILE *file, const struct page_part *part,
 			   const struct page_stacks *stacks);
 };

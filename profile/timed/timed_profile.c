@@ -37,7 +37,38 @@ static uint32_t context_with_state(struct timed_profile *out, uint32_t context, 
 struct reading {
 	struct timed_profile *out;
 	struct buf contexts; /* struct timed_sample */
+	uint32_t samples_max;
 };
+
+/* Longest row: with more samples than that allows, the profile grows. */
+#define ROW_MS_MAX (INT64_C(1) << 30)
+
+static int64_t round_time(const struct timed_profile *out, int64_t ms)
+{
+	return ms - ms % out->row_ms;
+}
+
+/* Double the duration of rows until less than three quarters of SAMPLES_MAX samples differ. */
+static void lengthen_rows(struct timed_profile *out, uint32_t samples_max)
+{
+	struct profile *p = &out->profile;
+
+	while (p->count > samples_max / 4 * 3 && out->row_ms < ROW_MS_MAX && !p->out_of_memory) {
+		struct sample *samples = p->samples;
+		uint32_t count = p->count;
+
+		out->row_ms *= 2;
+		free(p->slots);
+		p->samples = NULL;
+		p->slots = NULL;
+		p->count = p->capacity = p->slot_count = 0;
+		for (uint32_t i = 0; i < count; i++) {
+			samples[i].time_ms = round_time(out, samples[i].time_ms);
+			profile_add_sample(p, &samples[i]);
+		}
+		free(samples);
+	}
+}
 
 static int add_sample(void *arg, const struct timed_sample *s)
 {
@@ -61,9 +92,11 @@ static int add_sample(void *arg, const struct timed_sample *s)
 	for (uint64_t i = 0; i < parts; i++) {
 		int64_t offset = (int64_t)((double)s->duration_ns * (double)i / (double)parts);
 
-		sample.time_ms = (s->time_ns + offset) / 1000000;
+		sample.time_ms = round_time(out, (s->time_ns + offset) / 1000000);
 		profile_add_sample(&out->profile, &sample);
 	}
+	if (out->profile.count > reading->samples_max)
+		lengthen_rows(out, reading->samples_max);
 	return out->profile.out_of_memory ? -ENOMEM : 0;
 }
 
@@ -106,15 +139,18 @@ static int add_spans(struct reading *reading)
 }
 
 int timed_profile_read(struct timed_profile *out, const struct query *query, struct feed *feed,
-		       enum metric metric)
+		       enum metric metric, uint32_t samples_max)
 {
-	struct reading reading = { .out = out, .contexts = BUF_INIT(CONTEXTS_MAX) };
+	struct reading reading = { .out = out,
+				   .contexts = BUF_INIT(CONTEXTS_MAX),
+				   .samples_max = samples_max };
 	const struct timed_visitor visitor = { .arg = &reading,
 					       .sample = add_sample,
 					       .mark = add_mark };
 	int err;
 
 	*out = (struct timed_profile){ .profile = PROFILE_INIT,
+				       .row_ms = 1,
 				       .marks = BUF_INIT(MARKS_MAX * sizeof(struct timed_mark)) };
 	err = timed_read(&out->profile, query, feed, 1u << metric, &visitor);
 	if ((!err || err == -EIO) && add_spans(&reading))

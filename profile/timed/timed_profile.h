@@ -14,12 +14,14 @@ struct timed_profile {
 	struct profile profile;
 	struct buf marks; /* struct timed_mark; the last ones are omitted if there are too many */
 	uint64_t marks_cut;
+	int64_t row_ms; /* times of samples are multiples of it: 1, or more if there are many */
 	uint32_t contexts[2]; /* private: cached context 0, by state */
 };
 
-/* Read METRIC of FEED. Returns as timed_read() does. Release with timed_profile_free() in any case. */
+/* Read METRIC of FEED. Beyond SAMPLES_MAX different samples, times are rounded, so that more of them
+ * are equal. Returns as timed_read() does. Release with timed_profile_free() in any case. */
 int timed_profile_read(struct timed_profile *out, const struct query *query, struct feed *feed,
-		       enum metric metric);
+		       enum metric metric, uint32_t samples_max);
 void timed_profile_free(struct timed_profile *profile);
 
 #endif

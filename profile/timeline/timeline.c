@@ -57,6 +57,7 @@ void timeline_init(struct timeline *timeline, const struct timed_profile *timed,
 	*timeline = (struct timeline){ .part = { .style = timeline_style,
 						 .html = timeline_html,
 						 .script = timeline_script,
+						 .row_ms = 1,
 						 .write_meta = timeline_write_meta },
 				       .timed = timed,
 				       .metric = metric };

@@ -138,6 +138,28 @@ START_TEST(store_has_all)
 }
 END_TEST
 
+/* Beyond the limit, times are rounded; nothing is lost. */
+START_TEST(profile_has_limit)
+{
+	struct query query = QUERY_INIT;
+	struct timed_profile timed;
+	struct memory_feed feed;
+	double count = 0;
+
+	open_recording(&feed);
+	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 8), 0);
+	ck_assert_uint_le(timed.profile.count, 8);
+	ck_assert_int_gt(timed.row_ms, 105);
+	for (uint32_t i = 0; i < timed.profile.count; i++) {
+		count += timed.profile.samples[i].count;
+		ck_assert_int_eq(timed.profile.samples[i].time_ms % timed.row_ms, 0);
+	}
+	ck_assert_double_eq(count, 21);
+	timed_profile_free(&timed);
+	munmap(recording, recording_length);
+}
+END_TEST
+
 /* A sleeping thread's event is spread over its time, and samples have the state as a label. */
 START_TEST(profile_has_states)
 {
@@ -149,7 +171,7 @@ START_TEST(profile_has_states)
 
 	query.contexts = true;
 	open_recording(&feed);
-	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL), 0);
+	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 1000), 0);
 	for (uint32_t i = 0; i < timed.profile.count; i++) {
 		const struct sample *s = &timed.profile.samples[i];
 		const char *labels = intern_text(&timed.profile.names, s->context);
@@ -167,7 +189,7 @@ START_TEST(profile_has_states)
 	timed_profile_free(&timed);
 	/* The span is in samples of CPU time. */
 	memory_feed_init(&feed, recording, recording_length);
-	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_CPU), 0);
+	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_CPU, 1000), 0);
 	ck_assert_uint_eq(timed.profile.count, 3);
 	ck_assert_uint_eq(timed.marks.length / sizeof(struct timed_mark), 5);
 	timed_profile_free(&timed);
@@ -405,6 +427,7 @@ int main(void)
 
 	tcase_add_test(tcase, store_has_all);
 	tcase_add_test(tcase, profile_has_states);
+	tcase_add_test(tcase, profile_has_limit);
 	tcase_add_test(tcase, speedscope_has_all);
 	tcase_add_test(tcase, firefox_has_all);
 	tcase_add_test(tcase, perfetto_has_all);
