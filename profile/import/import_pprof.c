@@ -84,8 +84,11 @@ struct pprof_input {
 	struct import_memory memory;
 };
 
+/* Reader of a message; of a number, which a damaged file may have instead, an empty one. */
 static struct proto_reader reader_of(const struct proto_field *field)
 {
+	if (!field->data)
+		return (struct proto_reader){ 0 };
 	return (struct proto_reader){ field->data, field->data + field->length };
 }
 
