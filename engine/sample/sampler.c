@@ -17,6 +17,7 @@
 #include "core/disposition.h"
 #include "core/log.h"
 #include "core/signal_share.h"
+#include "core/shared.h"
 #include "core/system.h"
 #include "engine/context/thread_labels.h"
 #include "engine/jfr/jfr_types.h"
@@ -223,10 +224,11 @@ static void sampler_forward(int signo, siginfo_t *info, void *uc)
 }
 
 /* A refused sample is not dropped at once: a thread that has just been sampled runs, so its share would be too small. Of
- * a thread that waits, the next sample stands for this one too. */
+ * a thread that waits, the next sample stands for this one too. Without interposers it is dropped: only the agent's
+ * thread can note the call that a later signal interrupts. */
 static void delay_wall_sample(struct thread_clock *clock, uint64_t wait_ns)
 {
-	if (wait_ns)
+	if (wait_ns && !shared->is_attached)
 		thread_clock_interrupt_again(clock, wait_ns);
 	else
 		thread_clock_interrupted(clock);

@@ -1,4 +1,5 @@
 # One thread computes, and another wants to. Prints their ids.
+import os
 import sys
 import threading
 import time
@@ -6,15 +7,20 @@ import time
 end = time.time() + float(sys.argv[1])
 
 
+# In one piece: with PYTHONUNBUFFERED, print writes the end of the line separately.
+def print_id(name):
+    os.write(1, f"{name} {threading.get_native_id()}\n".encode())
+
+
 def hog():
-    print("hog", threading.get_native_id(), flush=True)
+    print_id("hog")
     while time.time() < end:
         for i in range(200000):
             pass
 
 
 def wants():
-    print("wants", threading.get_native_id(), flush=True)
+    print_id("wants")
     while time.time() < end:
         time.sleep(0.001)
 
