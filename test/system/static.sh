@@ -50,10 +50,16 @@ else
 	echo "Go was left out: $(head -n 1 "$work/err")"
 fi
 
-# Calls that wait.
+# Calls that wait. (docs/install/static.md has two rare cases. So one attempt of three may meet one of them.)
 for name in waits interrupts; do
 	program $name -static >/dev/null 2>&1 || fail "$name cannot be linked statically"
-	same $name "$work/$name" 300
+	good=0
+	for _ in 1 2 3; do
+		out=$("$agent" run -o "$work/$name.out" --wall 50ms -- "$work/$name" 200 2>"$work/err")
+		[ "$out" != ok ] || good=$((good + 1))
+		[ $good -lt 2 ] || break
+	done
+	[ $good -ge 2 ] || fail "$name: $out; $(cat "$work/err")"
 done
 
 # A program that gains privileges from its file runs without an agent.
@@ -69,7 +75,7 @@ fi
 # The launcher. The program has the launcher's pid.
 bare=$("$work/static" 10 && echo 0 || echo $?)
 out=$(ASPROF_AGENT_LOCAL_DIR=$work/launched ASPROF_AGENT_REPORTING_INTERVAL=1s ASPROF_AGENT_START_DELAY=0 \
-	ASPROF_AGENT_CPU_INTERVAL=1ms "$B/asprof-agent-launch" "$work/static" 800 2>"$work/err" && echo 0 || echo $?)
+	ASPROF_AGENT_CPU_INTERVAL=1ms "$B/asprof-agent-launch" "$work/static" 2500 2>"$work/err" && echo 0 || echo $?)
 [ "$out" = "$bare" ] && [ ! -s "$work/err" ] || fail "launch: bare: $bare; launched: $out; $(cat "$work/err")"
 "$agent" collapsed --cpu "$work/launched" 2>/dev/null | grep -q 'compute;hot ' || fail "launch: no profile of hot"
 
