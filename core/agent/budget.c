@@ -6,6 +6,16 @@
 /* Samples may always use this much of one processor. */
 #define FLOOR 0.001
 
+/* Samples at the default intervals, or at longer ones, may use this much: profiles that users have without any setting are
+ * not reduced in a service that mostly waits. */
+#define DEFAULTS_FLOOR 0.005
+
+static const uint64_t defaults[BUDGET_KINDS] = {
+	[COST_CPU] = MS(100),
+	[COST_WALL] = SECONDS(1),
+	[COST_MEMORY] = KIB(512),
+};
+
 /* The agent's own threads reduce the budget of samples by at most this part. */
 #define FIXED_PART 0.5
 
@@ -167,13 +177,28 @@ static void permit_within(const struct budget *budget, const double costs[BUDGET
 				     : 0;
 }
 
+/* The same, with the higher limit of default intervals. */
+static void permit_defaults(const struct budget *budget, const double costs[BUDGET_KINDS],
+			    double limit, double permitted[BUDGET_KINDS])
+{
+	double longer[BUDGET_KINDS], by_default;
+
+	permit_within(budget, costs, limit, permitted);
+	permit_within(budget, costs, limit > DEFAULTS_FLOOR ? limit : DEFAULTS_FLOOR, longer);
+	for (unsigned i = 0; i < BUDGET_KINDS; i++) {
+		by_default = (double)defaults[i];
+		if (permitted[i] > by_default)
+			permitted[i] = longer[i] > by_default ? longer[i] : by_default;
+	}
+}
+
 static void permit(const struct budget *budget, double permitted[BUDGET_KINDS])
 {
 	double costs[BUDGET_KINDS], at_peak[BUDGET_KINDS], peak = budget->program_peak;
 
 	for (unsigned i = 0; i < BUDGET_KINDS; i++)
 		costs[i] = cost_at(budget, i, budget->kinds[i].wanted, budget->program);
-	permit_within(budget, costs, limit_at(budget, budget->program), permitted);
+	permit_defaults(budget, costs, limit_at(budget, budget->program), permitted);
 	if (peak <= budget->program)
 		return;
 	/* The other kinds cost what they cost now. */
@@ -181,7 +206,7 @@ static void permit(const struct budget *budget, double permitted[BUDGET_KINDS])
 		if (i != COST_CPU && permitted[i] > interval_of(budget->kinds[i].wanted))
 			costs[i] *= interval_of(budget->kinds[i].wanted) / permitted[i];
 	costs[COST_CPU] = cost_at(budget, COST_CPU, budget->kinds[COST_CPU].wanted, peak);
-	permit_within(budget, costs, limit_at(budget, peak), at_peak);
+	permit_defaults(budget, costs, limit_at(budget, peak), at_peak);
 	permitted[COST_CPU] = at_peak[COST_CPU];
 }
 
