@@ -359,6 +359,23 @@ static void metrics_kept(struct metrics *m, const struct live_status *s)
 	}
 }
 
+/* Append what the agent itself uses. */
+static void metrics_agent(struct metrics *m, const struct live_status *s,
+			  const struct status_cost *cost)
+{
+	metrics_single(m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
+		       "CPU time of the agent's threads.");
+	metrics_single(m, COUNTER, "program_cpu_seconds", "seconds",
+		       (double)s->costs.program_ns / 1e9,
+		       "CPU time of the program without the profiler.");
+	metrics_costs(m, s, true);
+	metrics_costs(m, s, false);
+	metrics_kept(m, s);
+	metrics_single(m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
+		       "Memory that the agent has mapped.");
+	metrics_single(m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
+}
+
 int status_write_metrics(struct buf *out, const struct live_status *s,
 			 const struct status_cost *cost, bool openmetrics)
 {
@@ -397,17 +414,7 @@ int status_write_metrics(struct buf *out, const struct live_status *s,
 		       "Size of the reports that wait for delivery.");
 	metrics_single(&m, COUNTER, "reports_dropped_bytes", "bytes",
 		       (double)s->losses.dropped_bytes, "Size of the reports that were dropped.");
-	metrics_single(&m, COUNTER, "cpu_seconds", "seconds", (double)cost->cpu_ns / 1e9,
-		       "CPU time of the agent's threads.");
-	metrics_single(&m, COUNTER, "program_cpu_seconds", "seconds",
-		       (double)s->costs.program_ns / 1e9,
-		       "CPU time of the program without the profiler.");
-	metrics_costs(&m, s, true);
-	metrics_costs(&m, s, false);
-	metrics_kept(&m, s);
-	metrics_single(&m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
-		       "Memory that the agent has mapped.");
-	metrics_single(&m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
+	metrics_agent(&m, s, cost);
 	if (!m.err && openmetrics)
 		m.err = buf_append_string(out, "# EOF\n");
 	return m.err;
