@@ -4,7 +4,7 @@
  * Executes the program, with libasprof_preload.so in LD_PRELOAD where the program can be profiled; else
  * without it, after one line on standard error with the reason. The agent is put into a static program by a
  * tracer. The launcher is static and has no C library, so that it runs in any image. It makes the same
- * checks as asprof-agent-entrypoint and decoder/commands/preloadable.c. */
+ * checks as asprof-agent-entrypoint and decoder/doctor/preloadable.c. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

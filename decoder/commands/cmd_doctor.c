@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "decoder/commands/commands.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/output/message.h"
 #include "decoder/output/terminal.h"
 #include "profile/basics/text.h"

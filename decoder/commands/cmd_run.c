@@ -14,7 +14,7 @@
 #include "arch/arch.h"
 #include "core/options/config.h"
 #include "core/options/option_view.h"
-#include "decoder/commands/preloadable.h"
+#include "decoder/doctor/preloadable.h"
 #include "decoder/commands/run_command.h"
 #include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"

@@ -8,7 +8,7 @@
 #include "decoder/output/terminal.h"
 #include "profile/aggregate/frame_category.h"
 #include "profile/aggregate/functions.h"
-#include "profile/aggregate/confidence.h"
+#include "profile/basics/confidence.h"
 #include "profile/aggregate/profile.h"
 #include "profile/basics/text.h"
 

@@ -2,7 +2,7 @@
 #ifndef DECODER_COMMANDS_DOCTOR_TRY_H
 #define DECODER_COMMANDS_DOCTOR_TRY_H
 
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 
 /* Run ARGV for at most two seconds, with profiles in DIRECTORY. Then end it and all processes that it started: by
  * SIGTERM, and a few seconds later by SIGKILL. Sets the members of TRIAL that describe the end of the program.

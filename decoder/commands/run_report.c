@@ -15,7 +15,7 @@
 #include "core/options/admit.h"
 #include "core/options/config.h"
 #include "decoder/commands/commands.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"
 #include "profile/basics/text.h"

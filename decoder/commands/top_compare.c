@@ -10,7 +10,7 @@
 #include "core/buf.h"
 #include "decoder/output/message.h"
 #include "profile/aggregate/functions.h"
-#include "profile/aggregate/confidence.h"
+#include "profile/basics/confidence.h"
 #include "profile/basics/intern.h"
 #include "profile/basics/names.h"
 #include "profile/basics/text.h"

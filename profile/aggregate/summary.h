@@ -7,7 +7,7 @@
 #include "profile/aggregate/feed.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/profile.h"
-#include "profile/aggregate/spark.h"
+#include "profile/basics/spark.h"
 
 struct event_count {
 	const char *name;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "profile/aggregate/confidence.h"
+#include "profile/basics/confidence.h"
 #include "profile/page/page.h"
 #include "profile/page/page_stacks.h"
 

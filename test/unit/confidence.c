@@ -1,5 +1,5 @@
 /* profile/aggregate/confidence: the error of a share, and its number of digits. */
-#include "profile/aggregate/confidence.h"
+#include "profile/basics/confidence.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* decoder/commands/preloadable: programs of this machine, and files made here with a reason against
  * a preload. Programs that need another compiler are in test/system/doctor.sh. */
-#include "decoder/commands/preloadable.h"
+#include "decoder/doctor/preloadable.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Samples over time, for each process, and sparklines. */
 #include <string.h>
 
-#include "profile/aggregate/spark.h"
+#include "profile/basics/spark.h"
 #include "test/fixtures/suite.h"
 
 START_TEST(samples_are_counted_by_time)

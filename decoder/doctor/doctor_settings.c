@@ -7,7 +7,7 @@
 
 #include "core/options/admit.h"
 #include "core/units.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/output/log_capture.h"
 #include "engine/process/proc_file.h"
 #include "profile/basics/text.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/asprof.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
 #include "engine/symbols/debug_file.h"

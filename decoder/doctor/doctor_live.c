@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/live/live_request.h"
 
 static void live_check_status(struct doctor_subject *p, const cJSON *status)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/show_url.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/output/log_capture.h"
 #include "upload/otlp/otlp.h"
 #include "upload/push/push.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/output/log_capture.h"
 #include "upload/aws/credentials.h"
 #include "upload/aws/sigv4.h"

@@ -1,7 +1,7 @@
 /* asprof-agent doctor: checks for what prevents profiles. cmd_doctor.c has a table of checks. Each check examines one
  * thing and reports findings with their remedies. */
-#ifndef DECODER_COMMANDS_DOCTOR_H
-#define DECODER_COMMANDS_DOCTOR_H
+#ifndef DECODER_DOCTOR_DOCTOR_H
+#define DECODER_DOCTOR_DOCTOR_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "core/environment.h"
 #include "core/options/config.h"
 #include "core/shared.h"
-#include "decoder/commands/preloadable.h"
+#include "decoder/doctor/preloadable.h"
 #include "upload/aws/aws.h"
 
 enum severity {

@@ -1,5 +1,5 @@
 /* Samples over time, for each process. */
-#include "profile/aggregate/spark.h"
+#include "profile/basics/spark.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Samples over time, for each process: the source of sparklines. One thread uses a table. */
-#ifndef PROFILE_AGGREGATE_SPARK_H
-#define PROFILE_AGGREGATE_SPARK_H
+#ifndef PROFILE_BASICS_SPARK_H
+#define PROFILE_BASICS_SPARK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -20,7 +20,7 @@
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/fd.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/target.h"
 #include "decoder/output/message.h"

@@ -1,5 +1,5 @@
 /* Check whether the dynamic linker would load the preload into a program. */
-#include "decoder/commands/preloadable.h"
+#include "decoder/doctor/preloadable.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* 95% confidence intervals of shares that were measured by sampling. */
-#ifndef PROFILE_AGGREGATE_CONFIDENCE_H
-#define PROFILE_AGGREGATE_CONFIDENCE_H
+#ifndef PROFILE_BASICS_CONFIDENCE_H
+#define PROFILE_BASICS_CONFIDENCE_H
 
 #include <stddef.h>
 #include <stdio.h>

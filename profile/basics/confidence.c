@@ -1,5 +1,5 @@
 /* 95% confidence intervals of shares. */
-#include "profile/aggregate/confidence.h"
+#include "profile/basics/confidence.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Check whether the dynamic linker would load the preload into a program. It reads the program's file and does not run
  * the program. `run` and `doctor` explain missing profiles with it. */
-#ifndef DECODER_COMMANDS_PRELOADABLE_H
-#define DECODER_COMMANDS_PRELOADABLE_H
+#ifndef DECODER_DOCTOR_PRELOADABLE_H
+#define DECODER_DOCTOR_PRELOADABLE_H
 
 #include <limits.h>
 #include <stdbool.h>

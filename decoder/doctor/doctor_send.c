@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/text/text_clean.h"
-#include "decoder/commands/doctor.h"
+#include "decoder/doctor/doctor.h"
 #include "decoder/output/log_capture.h"
 #include "engine/jfr/jfr_write.h"
 #include "profile/basics/text.h"
