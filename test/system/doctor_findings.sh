@@ -3,7 +3,7 @@
 # troubleshooting.md, and each heading there is such an id.
 . "$(dirname "$0")/agent.inc"
 
-sources=$(cat decoder/commands/cmd_doctor.c decoder/commands/doctor_*.c | tr -s '\n\t ' ' ')
+sources=$(cat decoder/commands/cmd_doctor.c decoder/doctor/doctor_*.c decoder/commands/doctor_*.c | tr -s '\n\t ' ' ')
 # ids PATTERN: the quoted words in lines that match PATTERN. There must be one; otherwise the pattern is stale.
 ids() {
 	found=$(grep -oE -- "$1" <<<"$sources" | grep -oE '"[A-Za-z-]+"' | tr -d '"')

@@ -1,4 +1,4 @@
-/* profile/aggregate/confidence: the error of a share, and its number of digits. */
+/* profile/basics/confidence: the error of a share, and its number of digits. */
 #include "profile/basics/confidence.h"
 
 #include <math.h>

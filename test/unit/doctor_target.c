@@ -1,4 +1,4 @@
-/* decoder/commands/doctor_target: the answer of the child that checks a process. Its contents are
+/* decoder/doctor/doctor_target: the answer of the child that checks a process. Its contents are
  * not trusted. */
 #include <errno.h>
 #include <stdio.h>
