@@ -187,7 +187,8 @@ asked() {
 	block '' "\$ asprof-agent $1" >"$work/shown"
 	PATH=$B:$PATH bash -e <<<"$(sed -n 's/^\$ //p' "$work/shown")" >"$work/out" 2>"$work/err" ||
 		fail "$1: status $?, $(cat "$work/err")"
-	for name in $(grep -owE 'parse|render|worker|write_log|open_session|blocking_call' "$work/shown" | sort -u); do
+	for name in $(grep -v '^\$' "$work/shown" | grep -owE 'parse|render|worker|write_log|open_session|blocking_call' |
+		sort -u); do
 		grep -qw "$name" "$work/out" || fail "$1: no $name in $(cat "$work/out" "$work/err")"
 	done
 	shift
@@ -198,7 +199,8 @@ asked() {
 }
 asked 'top' '^cpu: [0-9]+ samples, [0-9.]+ m?s, in [0-9.]+ m?s, [12] threads?$' '^ +self +% +95% CI +total +% +95% CI  function$' \
 	'^ +[0-9]+ +[0-9.]+% +[0-9]+-[0-9]+% +[0-9]+ +[0-9.]+% +[0-9]+-[0-9]+%  parse \[service\]$' '^\.\.\. and [0-9]+ more \(-n 0 shows all\)$'
-asked 'collapsed' ';worker;render [0-9]+$' ';worker;write_log;usleep;nanosleep;clock_nanosleep [0-9]+$'
+asked 'waits' '^wall: [0-9.]+ m?s of 1 thread in [0-9.]+ m?s: [0-9.]+ m?s waiting, ' '^sleep  [0-9.]+ m?s$' \
+	'^ +[0-9.]+ m?s +[0-9]+%  write_log \[service\]$'
 asked 'leaks' '^retained: [0-9.]+ .iB in [0-9]+ allocations, [0-9]+ stacks? \(' \
 	'^ +[0-9.]+ .iB +[0-9.]+%  [0-9]+ allocations, oldest [0-9.]+ m?s' '^      open_session \[service\]$'
 asked 'longpolls' '^ +polls +sum +longest ' '^ +blocking_call$'
