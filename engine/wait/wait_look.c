@@ -223,12 +223,16 @@ static bool wait_look_by_function(struct wait *wait, pid_t tid)
 	return true;
 }
 
+/* With a lower limit, uploads and privilege checks need all descriptors. */
+#define NOFILE_MIN 64
+
 static bool may_keep_file(void)
 {
 	struct rlimit limit;
 
 	return own_fds_apart() && open_files < WAIT_FILES_MAX &&
-	       !system_limit(RLIMIT_NOFILE, &limit) && open_files < limit.rlim_cur / 8;
+	       !system_limit(RLIMIT_NOFILE, &limit) && limit.rlim_cur >= NOFILE_MIN &&
+	       open_files < limit.rlim_cur / 8;
 }
 
 /* Count an open file. Returns false if there were too many in this second. */

@@ -62,7 +62,7 @@ for line in open(measured):
     if cause == "running":
         continue
     # (Few waits: this machine's storage does not block.)
-    check(waits < 20 or causes[name][cause] >= 0.75 * waits, name, "has other causes")
+    check(waits < 40 or causes[name][cause] >= 0.75 * waits, name, "has other causes")
     blocked, duration = times[name]
     check(duration and abs(100 * blocked / duration - true) <= 15, name, "blocked for %.2f s of %.2f s" %
           (blocked, duration))
