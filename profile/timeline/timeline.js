@@ -7,19 +7,19 @@ const time = {
 	anchor: null, dragging: false, idle: false, width: 0, ratio: 1, colors: [],
 };
 /* States: text, hue, saturation, lightness in both themes. A wait is named by the innermost functions. */
-const STATES = {
+const LANE_STATES = {
 	own: ['runs: program', 43, 90, 55, 50], script: ['runs: script', 168, 55, 40, 42], java: ['runs: Java', 140, 50, 42, 42],
 	library: ['runs: library', 207, 65, 55, 48], interpreter: ['runs: interpreter', 268, 40, 62, 55], kernel: ['runs: kernel', 14, 80, 55, 52],
 	lock: ['waits: lock', 330, 75, 48, 55], condition: ['waits: condition', 330, 25, 84, 32], io: ['waits: input, output', 195, 30, 80, 30], sleep: ['sleeps', 220, 8, 90, 24], wait: ['waits', 220, 12, 83, 30],
 };
-const STATE_NAMES = Object.keys(STATES), FIRST_WAIT = STATE_NAMES.indexOf('lock');
+const LANE_STATE_NAMES = Object.keys(LANE_STATES), FIRST_WAIT = LANE_STATE_NAMES.indexOf('lock');
 const WAITS = [['lock', /lll_lock|mutex_lock|mutex_timedlock|rwlock|spin_lock|monitor_?enter|complete_monitor|ObjectMonitor::enter|acquire_lock|take_gil/i],
 	['sleep', /sleep|^(__)?(libc_)?pause|sigwait|sigsuspend/i],
 	['condition', /cond_|condvar|sem_|semaphore|park|Monitor::wait|Object\.wait|future/i],
 	['io', /^(__)?(p?read|p?write|recv|send|accept|connect|e?poll|p?select|epoll_p?wait|fsync|open|io_)/i]];
 const MARK_HUES = [0, 35, 350, 280, 220, 100, 130, 185];
-function stateColor(state) {
-	const [, hue, saturation, light, dark] = STATES[STATE_NAMES[state]];
+function laneStateColor(state) {
+	const [, hue, saturation, light, dark] = LANE_STATES[LANE_STATE_NAMES[state]];
 	return hsl(hue, saturation, theme.dark ? dark : light);
 }
 function markColor(kind) { return hsl(MARK_HUES[kind], 75, theme.dark ? 65 : 42); }
@@ -32,13 +32,13 @@ function makeStates(stacks) {
 	const kinds = { scriptLibrary: 'script', javaInlined: 'java', javaLibrary: 'java' };
 	const run = node => {
 		const kind = kindOf(stacks, stacks.frame[node]);
-		return STATE_NAMES.indexOf(kinds[kind] || kind);
+		return LANE_STATE_NAMES.indexOf(kinds[kind] || kind);
 	};
 	const wait = node => {
 		const names = [];
 		for (; node > 0 && names.length < WAIT_DEPTH; node = stacks.parent[node]) names.push(stacks.name(stacks.frame[node]));
 		const found = WAITS.find(([, pattern]) => names.some(name => pattern.test(name)));
-		return STATE_NAMES.indexOf(found ? found[0] : 'wait');
+		return LANE_STATE_NAMES.indexOf(found ? found[0] : 'wait');
 	};
 	return (node, isWait) => {
 		const cache = isWait ? waits : runs;
@@ -54,7 +54,7 @@ function labelValue(lines, key) {
 function makeLanes(stacks) {
 	const set = stacks.sets[0], stateOf = makeStates(stacks), known = new Map();
 	const names = stacks.labels.map(lines => labelValue(lines, 'process')), processes = [...new Set(names)];
-	const processOf = Uint32Array.from(names, name => processes.indexOf(name)), used = new Uint8Array(STATE_NAMES.length);
+	const processOf = Uint32Array.from(names, name => processes.indexOf(name)), used = new Uint8Array(LANE_STATE_NAMES.length);
 	const waits = stacks.labels.map(lines => labelValue(lines, 'state') === 'waits');
 	time.states = new Uint8Array(set.count);
 	for (let i = 0; i < set.count; i++) {
@@ -119,7 +119,7 @@ function firstSample(list, ms) {
 }
 function drawTime() {
 	if (!graph.selection || time.width <= NAMES) return;
-	time.colors = STATE_NAMES.map((_, i) => stateColor(i));
+	time.colors = LANE_STATE_NAMES.map((_, i) => laneStateColor(i));
 	time.test = sampleTest(graph.stacks.sets[0]);
 	drawCpu();
 	drawLanes();
@@ -145,11 +145,11 @@ function drawCpu() {
 	const context = startDrawing(cpu, time.width, CPU_HEIGHT + TIME_AXIS, css('--bar')), plot = time.width - NAMES;
 	const [running, locked] = countThreads(Math.max(1, Math.floor(Math.min(plot / 2, (time.to - time.from) / (4 * time.interval)))));
 	const most = Math.max(...running, ...locked) || 1, w = plot / running.length;
-	context.fillStyle = stateColor(0);
+	context.fillStyle = laneStateColor(0);
 	running.forEach((v, b) => context.fillRect(NAMES + b * w, CPU_HEIGHT * (1 - v / most), w + 0.3, CPU_HEIGHT * v / most));
 	const waits = time.used.includes(FIRST_WAIT);
 	if (waits) {
-		context.strokeStyle = stateColor(FIRST_WAIT);
+		context.strokeStyle = laneStateColor(FIRST_WAIT);
 		context.lineWidth = 1.5;
 		context.beginPath();
 		locked.forEach((v, b) => {
@@ -163,7 +163,7 @@ function drawCpu() {
 	context.textAlign = 'right';
 	context.fillStyle = css('--soft');
 	context.fillText(chartText(running, 'running'), NAMES - 8, 9);
-	context.fillStyle = stateColor(FIRST_WAIT);
+	context.fillStyle = laneStateColor(FIRST_WAIT);
 	if (waits) context.fillText(chartText(locked, 'lock'), NAMES - 8, 25);
 	drawFreeMarks(context);
 	drawShade(context, CPU_HEIGHT);
@@ -276,7 +276,7 @@ function drawShade(context, height) {
 /* Legend of the states and the marks that occur. */
 function drawStates() {
 	const marks = new Set(time.marks.map(mark => mark.kind));
-	const items = time.used.map(i => [stateColor(i), STATES[STATE_NAMES[i]][0]])
+	const items = time.used.map(i => [laneStateColor(i), LANE_STATES[LANE_STATE_NAMES[i]][0]])
 		.concat(time.kinds.map((name, kind) => [markColor(kind), name, kind]).filter(([, , kind]) => marks.has(kind)).map(([color, name]) => [color, 'mark: ' + name]));
 	$('states').replaceChildren(...items.map(([color, text]) => {
 		const span = element('span'), mark = element('i');
@@ -325,7 +325,7 @@ function stackNames(i) {
 		names.push(stacks.name(stacks.frame[node]) + (stacks.module(stacks.frame[node]) ? ` [${stacks.module(stacks.frame[node])}]` : ''));
 	return names;
 }
-function stateText(i) { return STATES[STATE_NAMES[time.states[i]]][0]; }
+function stateText(i) { return LANE_STATES[LANE_STATE_NAMES[time.states[i]]][0]; }
 function showStack(lane, ms) {
 	const i = sampleAt(lane, ms), box = $('stack');
 	box.hidden = i < 0;
