@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,6 +225,16 @@ static bool wait_look_by_function(struct wait *wait, pid_t tid)
 	return true;
 }
 
+/* True if the program may unmount /proc, which an open file there would prevent. */
+static bool may_unmount(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	return kernel_call4(SYS_capget, (long)&header, (long)data, 0, 0) ||
+	       data[0].permitted & 1u << CAP_SYS_ADMIN;
+}
+
 /* With a lower limit, uploads and privilege checks need all descriptors. */
 #define NOFILE_MIN 64
 
@@ -232,7 +244,7 @@ static bool may_keep_file(void)
 
 	return own_fds_apart() && open_files < WAIT_FILES_MAX &&
 	       !system_limit(RLIMIT_NOFILE, &limit) && limit.rlim_cur >= NOFILE_MIN &&
-	       open_files < limit.rlim_cur / 8;
+	       open_files < limit.rlim_cur / 8 && !may_unmount();
 }
 
 /* Count an open file. Returns false if there were too many in this second. */
