@@ -191,12 +191,22 @@ int cpu_timer_start(struct cpu_timer *timer, uint64_t interval_ns, bool is_new)
 	return err;
 }
 
+/* False if the agent has stopped or started TIMER since BASE was read: the fields that were read then may be of two
+ * intervals. */
+static bool base_is_unchanged(const struct cpu_timer *timer, uint64_t base)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	return base_load(timer) == base;
+}
+
 bool cpu_timer_is_due(const struct cpu_timer *timer, uint64_t cpu_ns)
 {
 	uint64_t base = base_load(timer);
 
-	return base != STOPPED && targets_reached(timer, base, cpu_ns) >
-					  atomic_load_explicit(&timer->taken, memory_order_relaxed);
+	return base != STOPPED &&
+	       targets_reached(timer, base, cpu_ns) >
+		       atomic_load_explicit(&timer->taken, memory_order_relaxed) &&
+	       base_is_unchanged(timer, base);
 }
 
 uint32_t cpu_timer_advance(struct cpu_timer *timer, uint64_t cpu_ns)
@@ -208,7 +218,8 @@ uint32_t cpu_timer_advance(struct cpu_timer *timer, uint64_t cpu_ns)
 		return 0;
 	reached = targets_reached(timer, base, cpu_ns);
 	/* Only a signal handler of this thread can intervene, and it then takes them. */
-	if (reached <= taken || !atomic_compare_exchange_strong(&timer->taken, &taken, reached))
+	if (reached <= taken || !base_is_unchanged(timer, base) ||
+	    !atomic_compare_exchange_strong(&timer->taken, &taken, reached))
 		return 0;
 	return (uint32_t)(reached - taken);
 }

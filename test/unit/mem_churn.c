@@ -227,6 +227,7 @@ static void start_agent(int with)
 	config.native_mem_bytes = cases[with].mem_bytes;
 	config.cpu_interval_ns = cases[with].cpu_interval_ns;
 	config.wall_interval_ns = cases[with].wall_interval_ns;
+	config.budget_permil = OPTION_OFF; /* the intervals stay */
 	mem_record_set_growth(100, agent_request_report);
 	mem_record_start_early(config.native_mem_bytes);
 	ck_assert_int_eq(pthread_atfork(NULL, NULL, in_forked_child), 0);
