@@ -79,8 +79,8 @@ enum frames_shown {
 enum wait_parts {
 	WAIT_PARTS_NONE,
 	WAIT_PARTS_KIND,   /* state and cause */
-	WAIT_PARTS_OBJECT, /* also the system call, and the file, peer or lock */
-	WAIT_PARTS_OWNER,  /* also the lock's owner and its stack */
+	WAIT_PARTS_OBJECT, /* also the file, peer or lock */
+	WAIT_PARTS_OWNER,  /* also the system call, and the lock's owner and its stack */
 };
 
 struct query {

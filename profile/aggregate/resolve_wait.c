@@ -88,9 +88,10 @@ static void remove_parts(struct resolve *r, const struct stored_wait *stored, st
 	enum wait_parts parts = r->query->waits;
 
 	if (parts < WAIT_PARTS_OBJECT)
-		wait->call = wait->on = 0;
+		wait->on = 0;
+	/* Formats of other tools have no attribute for these, and must not have two samples with equal attributes. */
 	if (parts < WAIT_PARTS_OWNER)
-		wait->owner = 0;
+		wait->call = wait->owner = wait->is_derived = 0;
 	else if (stored->owner_stack)
 		wait->owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);
 }
