@@ -40,7 +40,8 @@ service() {
 store
 other=65534
 
-# Planted by another user, whom root impersonates; and in the private directory, seemingly by its owner.
+# Another user plants a note, as root does here with its ID. A second note is in the private directory, and its owner is
+# that of the directory.
 plant "$work/spool" ../etc/x $other
 planted=$(ls "$work/spool")
 mkdir -m 700 "$work/spool/0"
