@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/basics/array.h"
 #include "profile/encode/proto_read.h"
 #include "profile/import/import_formats.h"
 #include "profile/import/import_memory.h"
@@ -107,24 +108,10 @@ bool import_pprof_matches(const uint8_t *data, size_t length)
 	return reader.at == reader.end && has_type && has_string;
 }
 
-/* Grow LIST to hold one more element. Returns it, or NULL when out of memory. */
-static void *list_grow(void *list, uint32_t count, uint32_t *capacity, size_t size)
-{
-	uint32_t more = *capacity ? 2 * *capacity : 256;
-	void *grown;
-
-	if (count < *capacity)
-		return list;
-	grown = realloc(list, more * size);
-	if (grown)
-		*capacity = more;
-	return grown;
-}
-
 static int add_string(struct pprof_input *p, const struct proto_field *field)
 {
 	struct import_text *list =
-		list_grow(p->strings, p->string_count, &p->string_capacity, sizeof(*list));
+		array_reserve(p->strings, &p->string_capacity, p->string_count, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
@@ -160,7 +147,7 @@ static int add_row(struct table *table, const struct proto_field *field)
 {
 	uint64_t key = message_number(reader_of(field), 1);
 	uint32_t id = intern(&table->ids, &key, sizeof(key));
-	struct row *rows = list_grow(table->rows, id, &table->capacity, sizeof(*rows));
+	struct row *rows = array_reserve(table->rows, &table->capacity, id, sizeof(*rows));
 
 	if (!id || !rows)
 		return -ENOMEM;
@@ -175,7 +162,7 @@ static struct row *find_row(struct table *table, uint64_t key)
 
 	/* An unknown ID becomes an empty row. */
 	if (id && table->ids.count != before) {
-		struct row *rows = list_grow(table->rows, id, &table->capacity, sizeof(*rows));
+		struct row *rows = array_reserve(table->rows, &table->capacity, id, sizeof(*rows));
 
 		if (!rows)
 			return NULL;
@@ -280,7 +267,7 @@ static uint32_t add_frame(struct pprof_input *p, struct proto_reader line,
 static int append_frame(struct pprof_input *p, uint32_t id)
 {
 	uint32_t *frames =
-		list_grow(p->frames, p->frame_count, &p->frame_capacity, sizeof(*frames));
+		array_reserve(p->frames, &p->frame_capacity, p->frame_count, sizeof(*frames));
 
 	if (!frames)
 		return -ENOMEM;

@@ -5,6 +5,11 @@ const TYPE_NAMES = ['interpreted', 'JIT compiled', 'inlined', 'native', 'C++', '
 	'Python', 'JavaScript', 'Ruby', 'PHP', 'Perl'];
 const CATEGORIES = ['own', 'library', 'interpreter', 'kernel'];
 
+/* Returns the value of KEY in LINES of "key=value", or "". */
+function labelValue(lines, key) {
+	return (lines.find(line => line.startsWith(key + '=')) || '').slice(key.length + 1);
+}
+
 /* A profile. Node 0 is the root of all stacks, with frame 0; the nodes are in preorder. Frames after the last
  * one are the threads. */
 class Stacks {

@@ -12,8 +12,7 @@ const IO = new Set(['file', 'page-fault', 'connect', 'socket-read', 'socket-writ
 
 /* Returns the group of a sample with LINES of labels; -1: unknown. */
 function stateOfLabels(lines) {
-	const value = key => lines.find(line => line.startsWith(key + '='))?.slice(key.length + 1);
-	const state = value('state'), cause = value('cause');
+	const state = labelValue(lines, 'state'), cause = labelValue(lines, 'cause');
 	if (state !== 'waiting') return state === 'running' || state === 'runnable' ? STATE_NAMES.indexOf(state) : -1;
 	return STATE_NAMES.indexOf(LOCKS.has(cause) ? 'lock' : IO.has(cause) ? 'io' : IDLE.has(cause) ? 'idle' : 'other');
 }

@@ -46,10 +46,6 @@ function makeStates(stacks) {
 		return cache[node];
 	};
 }
-function labelValue(lines, key) {
-	const line = lines.find(text => text.startsWith(key + '='));
-	return line ? line.slice(key.length + 1) : '';
-}
 /* A lane for each thread of each process. Its samples are in the order of time. */
 function makeLanes(stacks) {
 	const set = stacks.sets[0], stateOf = makeStates(stacks), known = new Map();
