@@ -82,6 +82,11 @@ uint64_t clock_cpu_ns(void)
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
+uint64_t clock_process_cpu_ns(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 atomic_bool clock_ticks_forbidden;
 
 static long clock_set_tick_mode(long mode)

@@ -23,8 +23,9 @@ uint64_t clock_realtime_ns(void);
  * the time of clock_monotonic_ns(). */
 uint64_t clock_coarse_ns(void);
 
-/* CPU time of the calling thread, in nanoseconds. */
+/* CPU time of the calling thread, and of the process, in nanoseconds. */
 uint64_t clock_cpu_ns(void);
+uint64_t clock_process_cpu_ns(void);
 
 /* True when a clock can be read from memory, without a system call. */
 bool clock_is_memory(void);

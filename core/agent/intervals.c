@@ -120,6 +120,14 @@ static int change_in_place(struct session *s, bool is_reported)
 	return err ? err : s->all.engine->change_intervals(&start);
 }
 
+/* Go back to the intervals of BEFORE. */
+static void applied_restore(struct session *s, const struct config *before)
+{
+	s->applied.cpu_interval_ns = before->cpu_interval_ns;
+	s->applied.wall_interval_ns = before->wall_interval_ns;
+	s->applied.native_mem_bytes = before->native_mem_bytes;
+}
+
 int intervals_apply(struct session *s, const struct capture_intervals *more, bool is_reported)
 {
 	const struct config before = *s->config;
@@ -133,9 +141,7 @@ int intervals_apply(struct session *s, const struct capture_intervals *more, boo
 		return 0;
 	if (session_can_restart(s))
 		return restart(s, memory_changes);
-	s->applied.cpu_interval_ns = before.cpu_interval_ns;
-	s->applied.wall_interval_ns = before.wall_interval_ns;
-	s->applied.native_mem_bytes = before.native_mem_bytes;
+	applied_restore(s, &before);
 	return -EPERM;
 }
 
@@ -183,15 +189,13 @@ uint64_t intervals_keep_budget(struct session *s, uint64_t now_ns)
 	if (!intervals_differ(&before, s->config))
 		return s->overhead.due_ns;
 	err = change_within_report(s, now_ns);
-	if (!err)
+	if (!err) {
 		overhead_log(&s->overhead);
-	if (err) {
-		s->applied.cpu_interval_ns = before.cpu_interval_ns;
-		s->applied.wall_interval_ns = before.wall_interval_ns;
-		s->applied.native_mem_bytes = before.native_mem_bytes;
-		overhead_keep(&s->overhead, &s->applied);
+		return s->overhead.due_ns;
 	}
-	if (err && err != -ENOTSUP && session_resume(s))
+	applied_restore(s, &before);
+	overhead_keep(&s->overhead, &s->applied);
+	if (err != -ENOTSUP && session_resume(s))
 		log_error("%s; profiling is paused", failure());
 	return s->overhead.due_ns;
 }

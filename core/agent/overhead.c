@@ -17,20 +17,11 @@
 #define URGENT_NS   MS(50)
 #define URGENT_PART 16
 
-static uint64_t process_cpu_ns(void)
-{
-	struct timespec used;
-
-	if (clock_read(CLOCK_PROCESS_CPUTIME_ID, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 static void counters_read(struct overhead_counters *counters)
 {
 	unsigned count;
 
-	counters->process_ns = process_cpu_ns();
+	counters->process_ns = clock_process_cpu_ns();
 	counters->threads_ns = own_thread_cpu_ns(&count);
 	cost_counters_read(counters->kinds);
 }
