@@ -49,6 +49,7 @@
 	X(thread_clock_interrupt)     \
 	X(thread_clock_is_under_way)  \
 	X(thread_clock_spare)         \
+	X(thread_slot_find)           \
 	X(threads_close)              \
 	X(threads_counted)            \
 	X(threads_each)               \

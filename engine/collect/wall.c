@@ -23,10 +23,6 @@
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
 
-/* CPU time that an interrupted thread may use to go back to sleep. It is allowed at the first check
- * after each sample; later checks count every nanosecond as a move. */
-#define BACK_TO_SLEEP_NS 50000u
-
 /* Visits that are due close together are made in one round. Rounds are at least a twentieth of the
  * interval apart. */
 #define ROUNDS_MAX   20
@@ -141,9 +137,11 @@ static bool wall_is_asked(const struct thread *t, const struct thread_wall *w)
 	return w->asked && thread_clock_is_under_way(&t->clock);
 }
 
+/* Some CPU time is allowed at the first check after each sample. Later checks count every nanosecond as a move. */
 static bool wall_is_asleep(struct thread_wall *w, uint64_t cpu_ns)
 {
-	bool asleep = w->settled ? cpu_ns == w->cpu_ns : cpu_ns - w->cpu_ns <= BACK_TO_SLEEP_NS;
+	bool asleep =
+		w->settled ? cpu_ns == w->cpu_ns : cpu_ns - w->cpu_ns <= WALL_BACK_TO_SLEEP_NS;
 
 	if (asleep) {
 		w->cpu_ns = cpu_ns;
@@ -290,11 +288,10 @@ static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t 
 	bool is_asked = wall_is_asked(t, w), looks = wait_look_is_on();
 	uint64_t cpu_ns = is_asked && !looks ? 0 : thread_clock_cpu(&t->clock);
 
-	if (w->known && (is_asked ? !looks : wall_is_asleep(w, cpu_ns))) {
+	if (w->known && (is_asked ? !looks : wall_is_asleep(w, cpu_ns)))
 		wall_visit_sleeper(t, w, visits);
-	} else {
+	else
 		wall_request(t, w, cpu_ns, visits);
-	}
 }
 
 struct visit {

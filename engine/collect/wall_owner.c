@@ -10,27 +10,11 @@
 /* Requests whose stacks have not arrived. Many threads may wait for one lock. */
 #define PENDING_MAX 64
 
-/* CPU time that an interrupted thread may use to go back to sleep. */
-#define BACK_TO_SLEEP_NS 50000u
-
 static struct {
 	struct wall_owner *pending[PENDING_MAX];
 	uint64_t second_ns; /* start of the second whose requests are counted */
 	unsigned requests;
 } owners;
-
-struct search {
-	pid_t tid;
-	struct thread *found;
-};
-
-static void match_thread(void *context, struct thread *t)
-{
-	struct search *search = context;
-
-	if (atomic_load(&t->tid) == search->tid && !atomic_load(&t->ended))
-		search->found = t;
-}
 
 static struct wall_owner **pending_place(const struct wall_owner *owner)
 {
@@ -52,16 +36,16 @@ static bool request_is_allowed(uint64_t now_ns)
 
 struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns)
 {
-	struct search search = { .tid = tid };
 	struct wall_owner **place = pending_place(NULL), *owner;
+	struct thread *thread;
 
 	if (!place || !request_is_allowed(now_ns))
 		return NULL;
-	threads_each(match_thread, &search);
-	owner = search.found ? calloc(1, sizeof(*owner)) : NULL;
+	thread = thread_slot_find(tid);
+	owner = thread ? calloc(1, sizeof(*owner)) : NULL;
 	if (!owner)
 		return NULL;
-	owner->thread = search.found;
+	owner->thread = thread;
 	owner->tid = tid;
 	owner->asked_ticks = clock_ticks();
 	owners.requests++;
@@ -78,7 +62,7 @@ bool wall_owner_is_current(const struct wall_owner *owner)
 	if (!owner->ticks)
 		return true;
 	return atomic_load(&owner->thread->tid) == owner->tid &&
-	       thread_clock_cpu(&owner->thread->clock) - owner->cpu_ns <= BACK_TO_SLEEP_NS;
+	       thread_clock_cpu(&owner->thread->clock) - owner->cpu_ns <= WALL_BACK_TO_SLEEP_NS;
 }
 
 static void copy_stack(struct wall_owner *owner, const struct sample *sample)

@@ -8,6 +8,9 @@
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
 
+/* CPU time that an interrupted thread may use to go back to sleep. */
+#define WALL_BACK_TO_SLEEP_NS 50000u
+
 /* Maximum number of threads that are interrupted for it in a second. */
 #define WALL_OWNERS_PER_SECOND 100
 

@@ -125,14 +125,12 @@ void threads_counted(struct thread *t, uint64_t ticks)
 static void threads_note_end(struct thread *t)
 {
 	struct rusage usage;
-	struct timespec cpu;
 
 	kernel_call4(SYS_prctl, PR_GET_NAME, (long)t->name, 0, 0);
-	if (kernel_call4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0) ||
-	    clock_read(CLOCK_THREAD_CPUTIME_ID, &cpu))
+	if (kernel_call4(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0))
 		return;
 	t->end.ticks = clock_ticks();
-	t->end.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	t->end.cpu_ns = clock_cpu_ns();
 	t->end.major_faults = (uint64_t)usage.ru_majflt;
 	t->end.voluntary_switches = (uint64_t)usage.ru_nvcsw;
 	t->end.involuntary_switches = (uint64_t)usage.ru_nivcsw;

@@ -39,22 +39,12 @@ bool wait_look_is_on(void)
 	return detail != WAIT_OFF;
 }
 
-bool wait_arguments_parse(struct wait_arguments *out, const char *text)
+bool wait_call_parse(struct thread_call *out, const char *text)
 {
-	char *end;
+	static const char no_call[] = "-1 ";
 
-	*out = (struct wait_arguments){ .number = strtol(text, &end, 10) };
-	if (end == text || (*end != ' ' && *end != '\n'))
-		return false; /* "running" */
-	/* Outside a system call, the stack pointer and the program counter follow. */
-	for (size_t i = 0; i < 6 && out->number >= 0; i++) {
-		if (*end != ' ')
-			return false;
-		out->arguments[i] = strtoull(end + 1, &end, 16);
-	}
-	if (out->number >= 0)
-		out->sp = strtoull(end, NULL, 16);
-	return true;
+	*out = (struct thread_call){ .number = -1 };
+	return !strncmp(text, no_call, strlen(no_call)) || thread_call_parse(out, text);
 }
 
 static void wait_set_object(struct wait *wait, const char *text)
@@ -165,7 +155,7 @@ static void wait_set_futex(struct wait *wait, uintptr_t address, uintptr_t sp)
 	wait->owner_kinds = WAIT_OWNER_ANY;
 }
 
-void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *call)
+void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call)
 {
 	const struct wait_call *row = call->number >= 0 ? wait_call_find(call->number) : NULL;
 	const uintptr_t *arguments = call->arguments;
@@ -317,11 +307,11 @@ static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_seen *seen
 
 bool wait_is_over(const struct wait_seen *seen)
 {
-	struct wait_arguments call;
+	struct thread_call call;
 	char text[256];
 
 	return seen->call_fd && file_read(seen->call_fd, text, sizeof(text)) > 0 &&
-	       !wait_arguments_parse(&call, text);
+	       !wait_call_parse(&call, text);
 }
 
 static void file_close(int fd)
@@ -341,7 +331,7 @@ void wait_seen_clear(struct wait_seen *seen)
 
 void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
 {
-	struct wait_arguments call;
+	struct thread_call call;
 	bool is_waiting;
 	char text[256];
 	ssize_t length;
@@ -352,8 +342,7 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *
 	length = thread_file_read(tid, "syscall", &seen->call_fd, text, sizeof(text));
 	if (length == -ENOENT || length == -ESRCH || length == -EAGAIN)
 		return;
-	is_waiting =
-		length > 0 ? wait_arguments_parse(&call, text) : wait_look_by_function(wait, tid);
+	is_waiting = length > 0 ? wait_call_parse(&call, text) : wait_look_by_function(wait, tid);
 	if (is_waiting && length > 0)
 		wait_set_call(wait, tid, &call);
 	wait->state = is_waiting ? WAIT_WAITING : state_by_times(tid, cpu_ns, seen);

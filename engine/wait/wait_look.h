@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "engine/sample/thread_call.h"
 #include "engine/wait/wait.h"
 
 /* Set how much looks read; the default is WAIT_OFF. */
@@ -39,18 +40,11 @@ bool wait_is_over(const struct wait_seen *seen);
 /* The thread has ended. */
 void wait_seen_clear(struct wait_seen *seen);
 
-/* A system call in which a thread waits, as /proc/PID/syscall shows it. */
-struct wait_arguments {
-	long number; /* -1: the thread waits, but not in a system call */
-	uintptr_t arguments[6];
-	uintptr_t sp; /* the thread's stack pointer; 0: not in a system call */
-};
-
-/* Parse the contents of that file. Returns false if the thread is not waiting, or the text is
- * invalid. */
-bool wait_arguments_parse(struct wait_arguments *out, const char *text);
+/* Parse TEXT, the contents of /proc/PID/syscall, as thread_call_parse(). The number is -1, and the rest 0, if the
+ * thread waits but not in a system call. Returns false if it is not waiting, or the text is invalid. */
+bool wait_call_parse(struct thread_call *out, const char *text);
 
 /* Set the cause, the object and the lock (without its owner) of *WAIT from CALL of thread TID. */
-void wait_set_call(struct wait *wait, pid_t tid, const struct wait_arguments *call);
+void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call);
 
 #endif

@@ -41,9 +41,9 @@ static const struct {
 
 START_TEST(contents_of_the_file)
 {
-	struct wait_arguments call;
+	struct thread_call call;
 
-	ck_assert_int_eq(wait_arguments_parse(&call, texts[_i].text), texts[_i].is_waiting);
+	ck_assert_int_eq(wait_call_parse(&call, texts[_i].text), texts[_i].is_waiting);
 	if (!texts[_i].is_waiting)
 		return;
 	ck_assert_int_eq(call.number, texts[_i].number);
@@ -117,7 +117,7 @@ static const struct {
 
 static struct wait wait_in(long number, uintptr_t first, const uintptr_t *others)
 {
-	struct wait_arguments call = { number, { first, others[1], others[2] }, 0 };
+	struct thread_call call = { number, { first, others[1], others[2] }, 0, 0 };
 	struct wait wait = { 0 };
 
 	wait_set_call(&wait, (pid_t)syscall(SYS_gettid), &call);

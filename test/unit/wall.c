@@ -52,6 +52,15 @@ void threads_each(void (*visit)(void *context, struct thread *thread), void *con
 		visit(context, &threads[i].slot);
 }
 
+struct thread *thread_slot_find(pid_t tid)
+{
+	for (size_t i = 0; i < thread_count; i++)
+		if (atomic_load(&threads[i].slot.tid) == tid &&
+		    !atomic_load(&threads[i].slot.ended))
+			return &threads[i].slot;
+	return NULL;
+}
+
 void threads_counted(struct thread *t, uint64_t ticks)
 {
 	ck_assert_uint_ge(ticks, wall_state(t)->last);
