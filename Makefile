@@ -82,8 +82,8 @@ agent_obj   := $(call objects,$(arch_src) $(core_src) $(engine_src) $(asyncprof_
 preload_obj := $(call objects,$(preload_src))
 profile_obj := $(call objects,$(profile_src))
 # The tracer of static programs, which the command and the launcher have.
-tracer_src  := attach/tracer.c $(firstword $(wildcard arch/$(ARCH)/remote.c) arch/generic/remote.c)
-decoder_obj := $(call objects,$(decoder_src) attach/tracer.c)
+tracer_src  := attach/tracer.c attach/payload.c attach/stopped.c $(firstword $(wildcard arch/$(ARCH)/remote.c) arch/generic/remote.c)
+decoder_obj := $(call objects,$(decoder_src) $(filter attach/%,$(tracer_src)) attach/running.c)
 # All objects without a constructor and a main, which unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
 library_obj := $(filter-out %/canary.o,$(agent_obj)) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
@@ -185,7 +185,7 @@ LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(C
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
 
-$(launcher): launcher/launch.c $(tracer_src) launcher/raw.h attach/channel.h attach/tracer.h core/kernel.h arch/arch.h \
+$(launcher): launcher/launch.c $(tracer_src) launcher/raw.h attach/channel.h attach/payload.h attach/stopped.h attach/tracer.h core/kernel.h arch/arch.h \
 	    arch/remote.h arch/$(ARCH)/arch.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)

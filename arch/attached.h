@@ -30,6 +30,9 @@ long arch_call_number(const uint8_t code[ARCH_CALL_CODE_BYTES]);
  * arch_mark_call(). Async-signal-safe. */
 bool arch_call_has_just_ended(const ucontext_t *context);
 
+/* Let CONTEXT, which is after a system call, make the call NUMBER again. */
+void arch_make_call(ucontext_t *context, long number);
+
 /* Mark CONTEXT, which is after a system call, by a register that such a call changes. */
 void arch_mark_call(ucontext_t *context);
 

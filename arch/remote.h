@@ -27,6 +27,37 @@ void remote_set_call(struct remote_registers *registers, uintptr_t pc, long numb
 void remote_set_entry(struct remote_registers *registers, uintptr_t initial_stack,
 		      uintptr_t channel);
 
+/* ---- For a program that runs already ---- */
+
+/* Continue at an interrupted system call: as the kernel would, where it restarts the call; and where it has ended the call
+ * with EINTR because the thread was stopped. REGISTERS are those of the stopped thread. With ALL set, the kernel will not
+ * restart it. Returns false if there is nothing to do. */
+bool remote_restart_call(struct remote_registers *registers, bool all);
+
+/* True if the thread was stopped in a system call. Then end the call: it returns REMOTE_CALL_ENDED. */
+#define REMOTE_CALL_ENDED (-512)
+bool remote_end_call(struct remote_registers *registers);
+
+/* Code for stopped_call() in a page of the program. After the call it restores the thread from a signal frame, in case that
+ * the tracer has ended. */
+#define REMOTE_CODE_BYTES 32
+extern const unsigned char remote_code[REMOTE_CODE_BYTES];
+
+/* Offset and maximum size of the signal frame in that page and the next ones. */
+#define REMOTE_FRAME_OFFSET 64
+#define REMOTE_FRAME_MAX    (16384 - REMOTE_FRAME_OFFSET)
+
+/* Write to FRAME the signal frame that restores REGISTERS, MASK, and the other registers of the stopped thread TID. The frame
+ * will be at ADDRESS. Returns its size or -errno. */
+long remote_write_frame(unsigned char frame[REMOTE_FRAME_MAX], uintptr_t address, pid_t tid,
+			const struct remote_registers *registers, uint64_t mask);
+
+/* Set REGISTERS for the code, with the frame at FRAME. If the call is clone(2), the new thread continues at ENTRY; 0: it is
+ * another call. */
+void remote_set_code(struct remote_registers *registers, uintptr_t frame, uintptr_t entry);
+
+/* ---- For a program at its beginning ---- */
+
 /* Distance from attach_entry() to attach_hold(). */
 #define REMOTE_HOLD_OFFSET 16
 

@@ -1,5 +1,5 @@
 /* Beginning of the attached host's side: what preload/init.c is for the preload. It runs in a thread of its own, which the
- * tracer has created, while the program's thread is stopped. */
+ * tracer has created in a stopped program. */
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
@@ -116,6 +116,8 @@ static void read_initial_stack(uintptr_t *stack)
 
 /* ---- Steps. Each returns 0; otherwise there is no agent, and a line is logged unless the settings want that ---- */
 
+static const struct attach_channel *channel;
+
 static int read_settings(void)
 {
 	char problem[OPTION_PROBLEM_MAX];
@@ -158,7 +160,7 @@ static int open_log(void)
 static int limit_settings(void)
 {
 	if (config.native_mem_bytes != OPTION_OFF)
-		log_warn("native memory is not sampled in a static program");
+		log_warn("native memory is not sampled in a program without the preload");
 	config.engine = ENGINE_BUILTIN;
 	config.engine_options = NULL;
 	config.native_mem_bytes = OPTION_OFF;
@@ -169,9 +171,17 @@ static int limit_settings(void)
 
 static int prepare_memory(void)
 {
-	int err = region_begin(REGION_BYTES);
+	int err = channel->region ? region_begin_at(channel->region, REGION_BYTES)
+				  : region_begin(REGION_BYTES);
 
 	shared->is_attached = true;
+	shared->attached = (struct attached_range){
+		.start = channel->start,
+		.bytes = channel->bytes,
+		.region = shared->region.start,
+		.region_bytes = channel->region ? REGION_BYTES : shared->region.bytes,
+	};
+	thread_area_describe(&shared->attached);
 	if (!err)
 		err = start_environment_capture(environment);
 	if (err)
@@ -219,24 +229,26 @@ static int (*const steps[])(void) = {
 	limit_settings, prepare_memory,  start_profiling,
 };
 
-/* The tracer is a child of this process. Then nothing of it is left, and the program may begin. */
-static void release_program(struct attach_channel *channel)
+/* The tracer of a program at its beginning is a child of this process. When it has ended, the program may begin. */
+static void release_program(struct attach_channel *held)
 {
-	while (kernel_call4(SYS_wait4, channel->tracer, 0, __WALL, 0) == -EINTR)
+	while (kernel_call4(SYS_wait4, held->tracer, 0, __WALL, 0) == -EINTR)
 		;
-	atomic_store(&channel->released, 1);
-	futex_wake(&channel->released);
+	atomic_store(&held->released, 1);
+	futex_wake(&held->released);
 }
 
-void attach_begin(uintptr_t *initial_stack, struct attach_channel *channel)
+void attach_begin(uintptr_t *initial_stack, struct attach_channel *from_tracer)
 {
 	relocate();
+	channel = from_tracer;
 	read_initial_stack(initial_stack);
 	arch_exchange_thread_pointer(thread_area_init(area));
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++)
 		if (steps[i]())
 			break;
-	release_program(channel);
+	if (!channel->region)
+		release_program(from_tracer);
 	for (;;)
 		kernel_call4(SYS_exit, 0, 0, 0, 0);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "arch/attached.h"
+#include "arch/remote.h"
 #include "core/disposition.h"
 #include "core/kernel.h"
 #include "engine/reading/memory_reader.h"
@@ -191,17 +192,25 @@ void call_continue(const struct thread *thread, ucontext_t *context, int signo)
 {
 	struct thread_call call;
 	size_t ending = ENDINGS;
+	bool is_known;
 	uint64_t mask;
 	long result;
 
 	memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-	if (call_identify(thread, context, &call))
+	is_known = call_identify(thread, context, &call);
+	if (is_known)
 		ending = ending_find(&call);
 	if (ending < ENDINGS && !mask_get(ending, &call, &mask))
 		return;
 	mask |= disposition_bit(signo);
 	result = ending < ENDINGS ? call_make_again(ending, &call, mask)
 				  : call_make_kernel_continue(mask);
+	if (result == REMOTE_CALL_ENDED && is_known) {
+		arch_make_call(context, call.number);
+		return;
+	}
+	if (result == REMOTE_CALL_ENDED)
+		result = -EINTR;
 	CONTEXT_RESULT(context) = (__typeof__(CONTEXT_RESULT(context)))result;
 	if (result == -EINTR)
 		arch_mark_call(context);

@@ -19,7 +19,10 @@ bool call_was_ended(const ucontext_t *context);
  * (engine/sample/thread_call.h). The kernel continues nanosleep(2), poll(2) and futex(2) with their remaining time.
  *
  * One case remains: a sample that arrives while a handler of the program returns, in the microsecond of rt_sigreturn(2). It
- * looks as if it had ended the call itself, so a call with a known number is made again. */
+ * looks as if it had ended the call itself, so a call with a known number is made again.
+ *
+ * While the attached code is removed (attach/running.c), a call with a known number is left to the program, which makes it
+ * again. */
 void call_continue(const struct thread *thread, ucontext_t *context, int signo);
 
 #endif

@@ -3,13 +3,21 @@
 #define ATTACH_CHANNEL_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 struct attach_channel {
+	uintptr_t start; /* of the memory that the tracer has mapped */
+	size_t bytes;
+
+	/* For a program at its beginning, which waits. */
 	_Atomic uint32_t released; /* the program may run; a futex, by the attached code */
 	pid_t tracer;              /* a child of this process that sends no signal when it ends */
 	uint64_t mask;             /* the program's signal mask */
+
+	/* For a program that runs already. */
+	uintptr_t region; /* reserved for core/memory/region.h; 0: for a program at its beginning */
 };
 
 #endif

@@ -23,6 +23,7 @@
 #define SIGNAL_STACK_MIN (64u << 10)
 
 static void (*_Atomic engine_handler)(int, siginfo_t *, void *);
+static struct disposition previous;
 static _Atomic bool continues_calls;
 
 void attach_handler_continue_calls(void)
@@ -53,6 +54,7 @@ static void handle_signal(struct thread_area *area, int signo, siginfo_t *info, 
 	void (*handler)(int, siginfo_t *, void *) = atomic_load(&engine_handler);
 	uintptr_t before = arch_exchange_thread_pointer(area->pointer);
 
+	attached_thread_pointer = before;
 	handler(signo, info, context);
 	arch_exchange_thread_pointer(before);
 }
@@ -84,7 +86,9 @@ static void on_signal(int signo, siginfo_t *info, void *interrupted)
 	handle_signal(area, signo, info, context);
 	if (!atomic_load(&continues_calls) || !stack_has_room(context) || !call_was_ended(context))
 		return;
+	atomic_store(&area->frame, (uintptr_t)__builtin_frame_address(0));
 	call_continue(thread, context, signo);
+	atomic_store(&area->frame, 0);
 	handle_pending(area, signo, context);
 }
 
@@ -95,19 +99,29 @@ int attach_handler_install(int signo, void (*handler)(int, siginfo_t *, void *),
 							  SA_ONSTACK),
 				      .mask = ALL_SIGNALS };
 
+	int err = disposition_get(signo, &previous);
+
+	if (!err && previous.handler == (void *)on_signal)
+		return 0;
+	/* The program uses all signals for programs. */
+	if (!err && previous.handler != (void *)SIG_DFL && previous.handler != (void *)SIG_IGN)
+		err = -EBUSY;
 	atomic_store(&engine_handler, handler);
-	return disposition_set(signo, &wanted, NULL);
+	return err ? err : disposition_set(signo, &wanted, NULL);
 }
 
 int attach_handler_remove(int signo)
 {
-	static const struct disposition by_default = { .handler = (void *)SIG_DFL };
+	static const struct disposition ignored = { .handler = (void *)SIG_IGN };
 	struct disposition now;
 	int err = disposition_get(signo, &now);
 
 	if (!err && now.handler != (void *)on_signal)
 		err = -EBUSY;
-	return err ? err : disposition_set(signo, &by_default, NULL);
+	/* (The kernel drops instances that no thread has taken yet.) */
+	if (!err)
+		err = disposition_set(signo, &ignored, NULL);
+	return err ? err : disposition_set(signo, &previous, NULL);
 }
 
 void attach_handler_forward(int signo, siginfo_t *info, void *context)

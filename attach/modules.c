@@ -1,4 +1,4 @@
-/* List of the modules of a program that has no dynamic linker. */
+/* List of the modules of a program. */
 #include "attach/modules.h"
 
 #include <link.h>
@@ -49,14 +49,30 @@ static void vdso_set(void)
 	program.l_next = &vdso;
 }
 
+/* The dynamic linker stores the address of its list in the program. */
+static const struct r_debug *linker_list(void)
+{
+	const ElfW(Dyn) *entry = getauxval(AT_BASE) ? program.l_ld : NULL;
+
+	while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_DEBUG)
+		entry++;
+	return entry && entry->d_tag == DT_DEBUG ? (const void *)entry->d_un.d_ptr : NULL;
+}
+
 const struct r_debug *attach_modules(void)
 {
-	if (!debug.r_map) {
-		program_set();
+	static const struct r_debug *list;
+
+	if (list)
+		return list;
+	program_set();
+	list = linker_list();
+	if (!list) {
 		vdso_set();
 		debug.r_map = &program;
+		list = &debug;
 	}
-	return &debug;
+	return list;
 }
 
 static size_t note_align(size_t bytes)

@@ -1,4 +1,4 @@
-/* List of the modules of a program that has no dynamic linker. */
+/* List of the modules of a program. */
 #ifndef ATTACH_MODULES_H
 #define ATTACH_MODULES_H
 
@@ -7,7 +7,8 @@
 
 struct r_debug;
 
-/* Return the list, as a dynamic linker has it: the program and the vDSO. Before any other thread calls it. */
+/* Return the list of the program's dynamic linker. If it has none: the program and the vDSO. Before any other thread calls
+ * it. */
 const struct r_debug *attach_modules(void);
 
 /* True when a linker has put the note NAME of TYPE into the program. */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/shared.h"
 #include "core/system.h"
 
 /* Of musl's struct pthread, of which only errno is used. Its first word is its address. */
@@ -18,6 +19,8 @@
 _Static_assert(sizeof(struct thread_area) <= AREA_ALIGN, "variables follow it");
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+__thread uintptr_t attached_thread_pointer;
 
 static unsigned char *_Atomic blocks[BLOCKS_MAX];
 
@@ -95,7 +98,16 @@ struct thread_area *thread_area_of(uint32_t index, pid_t tid)
 	area = (void *)(block + index % BLOCK_AREAS * place_bytes());
 	if (atomic_load(&area->tid) != tid) {
 		area->pointer = thread_area_init((unsigned char *)area + AREA_ALIGN);
+		atomic_store(&area->frame, 0);
 		atomic_store(&area->tid, tid);
 	}
 	return area;
+}
+
+void thread_area_describe(struct attached_range *range)
+{
+	range->areas = (uintptr_t)blocks;
+	range->area_blocks = BLOCKS_MAX;
+	range->block_areas = BLOCK_AREAS;
+	range->area_bytes = place_bytes();
 }

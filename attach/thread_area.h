@@ -20,7 +20,17 @@ uintptr_t thread_area_init(void *area);
 struct thread_area {
 	_Atomic pid_t tid;
 	uintptr_t pointer; /* the thread pointer */
+	/* Address of the handler's frame while a call continues in it (attach/calls.h); else 0. */
+	_Atomic uintptr_t frame;
 };
+
+/* The program's thread pointer, while a handler runs in the calling thread; see engine/reading/program_thread.h. */
+extern __thread uintptr_t attached_thread_pointer;
+
+struct attached_range; /* core/shared.h */
+
+/* Set the members of RANGE that describe the areas. */
+void thread_area_describe(struct attached_range *range);
 
 /* Return the area of thread TID, which has the slot INDEX (engine/sample/thread_slots.h); NULL without memory. For the
  * thread itself. Another thread that had this slot leaves no values. Async-signal-safe. */

@@ -45,6 +45,20 @@ struct log_file {
 	ino_t ino;
 };
 
+/* Memory of the attached side (attach/) in its program. All of it is unmapped when the agent is removed. */
+struct attached_range {
+	size_t start, bytes;         /* of the code, its data and its first stack */
+	size_t region, region_bytes; /* core/memory/region.h */
+
+	/* Areas of threads (attach/thread_area.h): AREA_BLOCKS addresses of blocks (0: none) are at AREAS, each with
+	 * BLOCK_AREAS areas of AREA_BYTES. */
+	size_t areas, area_blocks, block_areas, area_bytes;
+};
+
+/* As text, for the live endpoint: the numbers in this order. */
+#define ATTACHED_RANGE_FORMAT "%#zx %#zx %#zx %#zx %#zx %zu %zu %zu"
+#define ATTACHED_RANGE_SCAN   "%zx %zx %zx %zx %zx %zu %zu %zu"
+
 struct queued_line {
 	_Atomic uint32_t
 		state; /* of core/log.c; a futex for the thread that waits until it is written */
@@ -104,6 +118,7 @@ struct shared {
 
 	/* The host's side was put into the program by a tracer (attach/): there are no interposers. */
 	bool is_attached;
+	struct attached_range attached;
 
 	/* The struct r_debug of the program's dynamic linker; NULL: not known. */
 	const void *loader_debug;

@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/shared.h"
 #include "core/text/loopback.h"
 #include "core/units.h"
 #include "endpoint/status.h"
@@ -136,6 +137,20 @@ static uint64_t handle_command(struct exchange *exchange, const struct route *ro
 		response_set_error(response, call, err);
 	else
 		response_set_text(response, 200, "ok");
+	return 0;
+}
+
+/* The answer describes the memory that is to be unmapped when the agent has ended. */
+static uint64_t handle_detach(struct exchange *exchange, const struct route *route,
+			      const struct request *request, struct response *response)
+{
+	const struct attached_range *range = &shared->attached;
+
+	if (handle_command(exchange, route, request, response) || response->status != 200)
+		return 0;
+	response_set_text(response, 200, ATTACHED_RANGE_FORMAT, range->start, range->bytes,
+			  range->region, range->region_bytes, range->areas, range->area_blocks,
+			  range->block_areas, range->area_bytes);
 	return 0;
 }
 
@@ -513,6 +528,8 @@ static const struct route routes[] = {
 	{ "/metrics", false, handle_metrics, "the same as metrics for Prometheus", 0, 0 },
 	{ "/start", true, handle_command, "resume profiling", LIVE_START, 0 },
 	{ "/stop", true, handle_command, "pause profiling until the next start", LIVE_STOP, 0 },
+	{ "/detach", true, handle_detach, "remove the agent that `attach` has put into the program",
+	  LIVE_DETACH, 0 },
 	{ "/flush", true, handle_command, "deliver a report now", LIVE_FLUSH, 0 },
 	{ "/profile", true, handle_profile_at,
 	  "profile during ?seconds=10 at intervals: CPU_INTERVAL=10ms, WALL_INTERVAL, NATIVE_MEM",

@@ -341,6 +341,10 @@ static void *server_run(void *unused)
 	waiters_add(server_wake, NULL);
 	while (!atomic_load(&server.is_closing) && !privileges_follow(false))
 		server_loop_iteration();
+	/* The response to the request that has ended the agent. */
+	for (size_t i = server.count; i--;)
+		for (int part = 0; part < 2 && server.connections[i]->stage == WRITING; part++)
+			connection_write(server.connections[i]);
 	while (server.count)
 		connection_close(server.count - 1);
 	waiters_remove();

@@ -13,7 +13,7 @@ attach_src := $(call in_world,attached,$(own_src)) core/agent/no_async_profiler.
 attach_obj := $(patsubst %.c,$(B)/attach/obj/%.o,$(sort $(attach_src))) $(B)/obj/preload/image/image_file.o
 
 # (The headers of the interposers name the type as glibc does.)
-ATTACH_CFLAGS = $(filter-out -DASPROF_IMAGE=1 -fstack-protector-strong,$(IMAGE_CFLAGS)) -fno-stack-protector \
+ATTACH_CFLAGS = $(filter-out -DASPROF_IMAGE=1 -fstack-protector-strong,$(IMAGE_CFLAGS)) -DASPROF_ATTACHED=1 -fno-stack-protector \
 	-D__sighandler_t=sighandler_t
 
 $(attach_obj): $(DEPS_READY) $(B)/image/layout.h | $(LLHTTP_READY)

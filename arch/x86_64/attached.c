@@ -93,6 +93,12 @@ bool arch_call_has_just_ended(const ucontext_t *context)
 	return context->uc_mcontext.gregs[REG_RCX] == context->uc_mcontext.gregs[REG_RIP];
 }
 
+void arch_make_call(ucontext_t *context, long number)
+{
+	context->uc_mcontext.gregs[REG_RIP] -= ARCH_SYSTEM_CALL_BYTES;
+	context->uc_mcontext.gregs[REG_RAX] = number;
+}
+
 void arch_mark_call(ucontext_t *context)
 {
 	context->uc_mcontext.gregs[REG_RCX] = 0;

@@ -25,9 +25,10 @@
 
 enum live_request {
 	LIVE_STATUS,
-	LIVE_STOP,    /* pause sampling; -EALREADY during a pause */
-	LIVE_START,   /* resume sampling; -EALREADY without a pause */
-	LIVE_FLUSH,   /* report now; -ESRCH during a pause */
+	LIVE_STOP,   /* pause sampling; -EALREADY during a pause */
+	LIVE_START,  /* resume sampling; -EALREADY without a pause */
+	LIVE_DETACH, /* end the agent, which a tracer has put into the program; -EINVAL for others */
+	LIVE_FLUSH,  /* report now; -ESRCH during a pause */
 	LIVE_OPTIONS, /* set options; -EINVAL with a problem */
 	LIVE_BEGIN, /* begin a capture: copy new data to FD; with temporary intervals if there are options */
 	LIVE_END,     /* end the capture to FD, up to now */

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/agent_phase.h"
 #include "core/agent/failure.h"
 #include "core/agent/intervals.h"
 #include "core/agent/live.h"
+#include "core/clock.h"
 #include "core/format.h"
 #include "core/log.h"
 #include "core/options/config_set.h"
@@ -402,6 +404,20 @@ static int call_sample_threads(struct session *s, int fd, bool begin)
 	return s->all.engine->sample_threads(begin) ? -EINPROGRESS : 0;
 }
 
+/* As a program does that ends its profiler and continues (core/agent.h, agent_leave). */
+static int call_detach(const struct session *s, struct live_call *call)
+{
+	if (!shared->is_attached)
+		return call_refuse(
+			call, -EINVAL,
+			"the program was started with the agent, which cannot be removed; "
+			"asprof-agent stop PID pauses it");
+	atomic_store(&shared->agent.is_leaving, true);
+	atomic_store(&shared->agent.stop_by_ns, clock_monotonic_ns() + s->config->exit_timeout_ns);
+	atomic_fetch_or(&shared->agent.state, AGENT_STOP);
+	return 0;
+}
+
 static int call_answer(struct session *s, struct live_call *call, bool *broken)
 {
 	int err;
@@ -414,6 +430,8 @@ static int call_answer(struct session *s, struct live_call *call, bool *broken)
 		return call_stop(s, call);
 	case LIVE_START:
 		return call_start(s, call);
+	case LIVE_DETACH:
+		return call_detach(s, call);
 	case LIVE_FLUSH:
 		if (s->state == SESSION_PAUSED)
 			return -ESRCH;

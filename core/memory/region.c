@@ -270,6 +270,11 @@ static size_t region_bytes_under(size_t bytes, uint64_t address_space)
 
 int region_begin(size_t bytes)
 {
+	return region_begin_at(0, bytes);
+}
+
+int region_begin_at(uintptr_t address, size_t bytes)
+{
 	struct rlimit limit;
 	long start;
 
@@ -278,7 +283,7 @@ int region_begin(size_t bytes)
 	bytes &= -WORD_BYTES;
 	if (!bytes || bytes > REGION_BYTES)
 		return -ENOMEM;
-	start = system_reserve(NULL, bytes, 0);
+	start = system_reserve((void *)address, bytes, address ? MAP_FIXED : 0);
 	if (is_error(start))
 		return (int)start;
 	shared->region.start = (uintptr_t)start;

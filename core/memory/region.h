@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Address space to reserve: signal stacks of 12,000 threads, and 256 MiB for the rest. */
@@ -18,6 +19,9 @@
 
 /* Reserve BYTES of address space, less where RLIMIT_AS is low. In the constructor, once. Returns 0 or -errno. */
 int region_begin(size_t bytes);
+
+/* The same at ADDRESS, whose BYTES are reserved already. */
+int region_begin_at(uintptr_t address, size_t bytes);
 
 /* True when BYTES can be allocated for signal stacks. They may use three quarters of the region: a program of many
  * threads must not keep the agent from writing its report. Async-signal-safe. */

@@ -1,19 +1,23 @@
 /* heap, profile, threads: capture a running process's profile and pass it to a command that reads recordings. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
+#include "decoder/live/live_endpoint.h"
 #include "decoder/live/live_request.h"
 #include "decoder/output/message.h"
 #include "decoder/output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/options/option_value.h"
 #include "profile/basics/text.h"
 
 static const struct command_option profile_switches[] = {
@@ -21,6 +25,10 @@ static const struct command_option profile_switches[] = {
 	{ "--cpu", NULL, "CPU time (default); an interval may follow (10ms)", 0, 0 },
 	{ "--wall", NULL, "wall-clock time; an interval may follow (10ms)", 0, 0 },
 	{ "--mem", NULL, "native allocations; bytes may follow (512k)", 0, 0 },
+	{ "--attach", NULL,
+	  "put the profiler into the process first, if it has none, and remove it", 0, 0 },
+	{ "--force", NULL, "with --attach: also if a seccomp filter of the process may end it", 0,
+	  0 },
 	{ "--unchanged", NULL, "sample at the process's own intervals", 0, 0 },
 	{ "-o", "FILE", "write FILE: .jfr, .html, .pb.gz or .collapsed", 0, 0 },
 	{ 0 },
@@ -199,7 +207,7 @@ static const struct {
 struct profile {
 	uint64_t ns;
 	const char *intervals[PROFILE_KINDS]; /* NULL: not wanted */
-	bool unchanged;
+	bool unchanged, attaches, is_forced;
 	char *output;
 };
 
@@ -237,9 +245,13 @@ static bool profile_parse(struct profile *profile, int argc, char **argv, int *i
 			profile->output = argv[++*i];
 		} else if (!strcmp(word, "--unchanged")) {
 			profile->unchanged = true;
+		} else if (!strcmp(word, "--attach")) {
+			profile->attaches = true;
+		} else if (!strcmp(word, "--force")) {
+			profile->is_forced = true;
 		} else if (!profile_parse_kind(profile, argv, i)) {
 			message_print("profile: '%s' is not -t TIME, --cpu, --wall, --mem, "
-				      "--unchanged or -o FILE",
+				      "--attach, --unchanged or -o FILE",
 				      word);
 			return false;
 		}
@@ -310,6 +322,42 @@ static void profile_set_default_kind(struct profile *profile, const char *reader
 		profile->intervals[kind] = profile_kinds[kind].interval;
 }
 
+/* Do it in a child, which a signal may end: this process still has to remove the agent. */
+static int capture_in_child(const struct capture *t)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		exit(capture_read(t));
+	}
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		signal(ending[i], SIG_IGN);
+	if (child < 0) {
+		message_print("cannot start a process: %s", strerror(errno));
+		return COMMAND_FAILED;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Put the agent into the process for the time of the capture. It also delivers a report at the end. */
+static int capture_attached(const struct capture *t, bool is_forced)
+{
+	static char start_delay[] = OPTION_PREFIX "START_DELAY=0s";
+	char *settings[] = { start_delay, NULL };
+	int status, end;
+
+	status = attach_process(t->pid, settings, is_forced);
+	if (status)
+		return status;
+	status = capture_in_child(t);
+	end = detach_process(t->pid);
+	return status ? status : end;
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	struct capture t = { .limits_period = true };
@@ -329,6 +377,8 @@ int cmd_profile(int argc, char **argv)
 	if ((profile.output && !profile_choose_output(&profile, &t, reader_argv)) ||
 	    !profile_choose_request(&profile, &t, paths, body))
 		return COMMAND_USAGE;
+	if (profile.attaches && !live_endpoint_has_agent(t.pid))
+		return capture_attached(&t, profile.is_forced);
 	return capture_read(&t);
 }
 

@@ -146,6 +146,11 @@ int run_find_preload(char path[PATH_MAX])
 	return 0;
 }
 
+bool run_find_attached(char path[PATH_MAX])
+{
+	return find_library("asprof-agent/" ATTACHED, path) || find_library(ATTACHED, path);
+}
+
 /* Return PATH with the file that is put into PROGRAM, or NULL if PROGRAM is not static. (A script may begin by env(1).) */
 static const char *find_payload(const char *program, char path[PATH_MAX])
 {
@@ -157,8 +162,7 @@ static const char *find_payload(const char *program, char path[PATH_MAX])
 	preloadable_check(&file, command);
 	if (file.obstacle != PRELOADABLE_STATIC || strcmp(file.file, command))
 		return NULL;
-	return find_library("asprof-agent/" ATTACHED, path) || find_library(ATTACHED, path) ? path
-											    : NULL;
+	return run_find_attached(path) ? path : NULL;
 }
 
 int run_set_preload(void)

@@ -39,6 +39,8 @@ int cmd_pull(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_cost(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_control(int argc, char **argv); /* start, stop, flush: argv[0] names the request */
 int cmd_set(int argc, char **argv);
@@ -62,6 +64,7 @@ int cmd_longpolls(int argc, char **argv);
 
 extern const struct command_option *const summary_options[];
 extern const struct command_option *const top_options[];
+extern const struct command_option *const attach_options[];
 extern const struct command_option *const cost_options[];
 extern const struct command_option *const collapsed_options[];
 extern const struct command_option *const flamegraph_options[];
@@ -92,6 +95,14 @@ bool command_parse_pid(const char *text, pid_t *pid);
 /* Get the path of the preload that `run` sets in LD_PRELOAD, or its soname if the dynamic linker must find it.
  * Returns 0, or a status after a message. */
 int run_find_preload(char path[PATH_MAX]);
+
+/* Get the path of the file that is put into programs without the preload. Returns false if it is not installed. */
+bool run_find_attached(char path[PATH_MAX]);
+
+/* Put the agent into process PID, with SETTINGS ("ASPROF_AGENT_NAME=value", NULL-terminated), and wait until it answers; or
+ * remove it. IS_FORCED: also where a seccomp filter may end the process. Return 0, or a status after a message. */
+int attach_process(pid_t pid, char *const *settings, bool is_forced);
+int detach_process(pid_t pid);
 
 /* Put the preload first in this process's LD_PRELOAD, unless it is already there. Returns 0, or a status after a
  * message. */

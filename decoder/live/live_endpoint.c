@@ -399,9 +399,11 @@ static int describe_missing_thread(const struct target *target, char problem[LIV
 			 target->pid);
 		return -ENOTCONN;
 	}
-	snprintf(problem, LIVE_PROBLEM_MAX,
-		 "process %d is not profiled; asprof-agent doctor %d says why", target->pid,
-		 target->pid);
+	snprintf(
+		problem, LIVE_PROBLEM_MAX,
+		"process %d is not profiled; asprof-agent attach %d puts the profiler into it, and "
+		"doctor %d says why it has none",
+		target->pid, target->pid, target->pid);
 	return -ENOENT;
 }
 
@@ -540,4 +542,16 @@ const char *live_endpoint_token(void)
 	const char *token = getenv("ASPROF_AGENT_LISTEN_TOKEN");
 
 	return token && *token ? token : NULL;
+}
+
+bool live_endpoint_has_agent(pid_t pid)
+{
+	struct target target;
+	bool has;
+
+	if (target_open(&target, pid))
+		return false;
+	has = find_thread(&target, "asprof-agent") > 0 || find_thread(&target, "asprof-live") > 0;
+	target_close(&target);
+	return has;
 }

@@ -21,6 +21,9 @@ struct live_connection {
 int live_endpoint_connect(pid_t pid, uint64_t deadline_ns, struct live_connection *connection,
 			  char problem[LIVE_PROBLEM_MAX]);
 
+/* Whether process PID has threads of an agent. */
+bool live_endpoint_has_agent(pid_t pid);
+
 /* Wait for EVENTS on FD, as poll(2) does. Returns 0, -ETIMEDOUT after DEADLINE_NS, or another -errno. */
 int live_endpoint_poll(int fd, short events, uint64_t deadline_ns);
 

@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/reading/program_thread.h"
 
 /* Handlers may be reading a replaced place, so places are never changed or freed; there are few. */
 #define KEPT_MAX 16
@@ -48,7 +49,7 @@ static bool read_word(uintptr_t address, uintptr_t *word)
  * the agent's own variables. */
 static uintptr_t place_read_variable(const struct context_place *place)
 {
-	uintptr_t self = thread_pointer(), vector, count, block, value;
+	uintptr_t self = program_thread_pointer(), vector, count, block, value;
 
 	if (!place->module)
 		return *(const volatile uintptr_t *)(self + (uintptr_t)place->offset);

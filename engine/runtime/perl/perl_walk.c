@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/old_symbol.h"
+#include "core/system.h"
 #include "engine/reading/words.h"
 #include "engine/runtime/perl/perl.h"
 #include "engine/runtime/script_text.h"
@@ -311,10 +312,13 @@ static bool interpreter_find_state(struct walk *walk, uintptr_t *stack)
 		return perl_read_word(work, perl->stack, stack) &&
 		       perl_read_word(work, perl->statement, &walk->statement);
 	/* Before the first interpreter exists, the key may belong to other code. */
-	if (!perl_read_word(work, perl->first, &first) || !first || !pthread_getspecific ||
+	if (!perl_read_word(work, perl->first, &first) || !first ||
 	    !perl_read(work, &key, perl->key, sizeof(key)))
 		return false;
-	walk->own = (uintptr_t)pthread_getspecific((pthread_key_t)key);
+	if (pthread_getspecific)
+		walk->own = (uintptr_t)pthread_getspecific((pthread_key_t)key);
+	else /* an attached program: the main thread's interpreter is the first one */
+		walk->own = system_thread() == system_process() ? first : 0;
 	return walk->own && perl_read_word(work, walk->own + perl->layout.own_stack, stack) &&
 	       perl_read_word(work, walk->own + perl->layout.own_statement, &walk->statement);
 }

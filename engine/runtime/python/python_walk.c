@@ -6,10 +6,10 @@
  * read in place, after each page was checked to be mapped. While another thread finalizes the
  * interpreter, nothing is stable; then, and always for the states of other threads, the kernel
  * copies too. Each code object is checked to be one, and every loop is bounded. */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "engine/reading/program_thread.h"
 #include "engine/reading/words.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/python/python.h"
@@ -408,7 +408,7 @@ static uintptr_t state_innermost_end(struct walk *walk, const struct state *stat
 static void walk_states(struct walk *walk, struct state *state)
 {
 	const struct python_layout *layout = &walk->python->layout;
-	uintptr_t self = (uintptr_t)pthread_self(), found[STATES_MAX], ends[STATES_MAX];
+	uintptr_t self = program_thread_self(), found[STATES_MAX], ends[STATES_MAX];
 	size_t count = state_find_in_lists(walk->python, walk->work, state, self, found,
 					   STATES_MAX),
 	       next;
@@ -440,7 +440,7 @@ size_t python_walk(const struct python *python, struct python_work *work,
 	struct walk walk = {
 		.python = python, .work = work, .stack = stack, .frames = frames, .max = max
 	};
-	uintptr_t self = (uintptr_t)pthread_self(), ending;
+	uintptr_t self = program_thread_self(), ending;
 	struct state state;
 
 	memset(work->pages, 0, sizeof(work->pages));

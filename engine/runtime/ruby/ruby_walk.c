@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "engine/reading/program_thread.h"
 #include "engine/runtime/ruby/ruby.h"
 #include "engine/runtime/script_text.h"
 
@@ -81,7 +82,7 @@ static __thread uintptr_t own_place;
 static bool find_by_variable(const struct ruby *ruby, struct ruby_work *work,
 			     struct context *context)
 {
-	uintptr_t lists = *(const uintptr_t *)(thread_pointer() + ARCH_DTV_GLIBC);
+	uintptr_t lists = *(const uintptr_t *)(program_thread_pointer() + ARCH_DTV_GLIBC);
 	uintptr_t variables, value;
 
 	for (unsigned words = 2; words; words--) {

@@ -1,0 +1,130 @@
+/* A thread of another process that ptrace(2) has stopped.
+ *
+ * No code of the program is written: system calls are made by an instruction of the vDSO, or of memory that the tracer has
+ * mapped, which is stepped over. */
+#include "attach/stopped.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "core/kernel.h"
+
+/* The vDSO has a few pages. */
+#define PAGE     STOPPED_PAGE
+#define VDSO_MAX (16 * PAGE)
+
+/* The signal of a single step must not be blocked: the kernel would reset its action. */
+#define ALL_BUT_TRAP (~UINT64_C(0) & ~(UINT64_C(1) << (SIGTRAP - 1)))
+
+long stopped_trace(int request, const struct stopped *thread, long address, long data)
+{
+	return kernel_call4(SYS_ptrace, request, thread->tid, address, data);
+}
+
+/* Wait until the program stops. It is gone if the result is false. */
+static bool stopped_wait(const struct stopped *thread, int *status)
+{
+	long result;
+
+	do
+		result = kernel_call4(SYS_wait4, thread->tid, (long)status, __WALL, 0);
+	while (result == -EINTR);
+	return result == thread->tid && WIFSTOPPED(*status);
+}
+
+bool stopped_run(const struct stopped *thread, int request, int event)
+{
+	bool runs = event == PTRACE_EVENT_EXEC, is_stopped = false;
+	int status = 0, signo = 0, happened;
+
+	for (;; runs = false) {
+		if (!runs && stopped_trace(is_stopped ? PTRACE_LISTEN : request, thread, 0, signo))
+			return false;
+		if (!stopped_wait(thread, &status))
+			return false;
+		happened = status >> 16;
+		signo = WSTOPSIG(status);
+		if (happened == event && signo == SIGTRAP)
+			return true;
+		is_stopped = happened == PTRACE_EVENT_STOP && signo != SIGTRAP;
+		if (happened)
+			signo = 0;
+	}
+}
+
+static bool stopped_move(const struct stopped *thread, long number, uintptr_t address, void *data,
+			 size_t bytes)
+{
+	struct iovec here = { data, bytes }, there = { (void *)address, bytes };
+
+	return kernel_call6(number, thread->tid, (long)&here, 1, (long)&there, 1, 0) == (long)bytes;
+}
+
+bool stopped_read(const struct stopped *thread, uintptr_t address, void *data, size_t bytes)
+{
+	return stopped_move(thread, SYS_process_vm_readv, address, data, bytes);
+}
+
+bool stopped_write(const struct stopped *thread, uintptr_t address, const void *data, size_t bytes)
+{
+	return stopped_move(thread, SYS_process_vm_writev, address, (void *)(uintptr_t)data, bytes);
+}
+
+long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc)
+{
+	if (remote_set(thread->tid, registers) || !stopped_run(thread, PTRACE_SINGLESTEP, 0) ||
+	    remote_get(thread->tid, registers))
+		return -ESRCH;
+	if (remote_pc(registers) != pc + ARCH_SYSTEM_CALL_BYTES)
+		return -ENOEXEC;
+	return remote_result(registers);
+}
+
+long stopped_call(const struct stopped *thread, long number, const long arguments[6])
+{
+	struct remote_registers registers = thread->registers;
+
+	remote_set_call(&registers, thread->call, number, arguments);
+	return stopped_step(thread, &registers, thread->call);
+}
+
+bool stopped_find_call(struct stopped *thread, uintptr_t vdso)
+{
+	static const char instruction[] = ARCH_SYSTEM_CALL;
+	char page[PAGE];
+
+	for (uintptr_t at = vdso; vdso && at < vdso + VDSO_MAX; at += PAGE) {
+		if (!stopped_read(thread, at, page, PAGE))
+			return false;
+		for (size_t i = 0; i + ARCH_SYSTEM_CALL_BYTES <= PAGE; i++) {
+			thread->call = at + i;
+			if (page[i] == instruction[0] && page[i + 1] == instruction[1])
+				return true;
+		}
+	}
+	return false;
+}
+
+bool stopped_call_failed(long result)
+{
+	return result < 0 && result > -PAGE;
+}
+
+bool stopped_block_signals(struct stopped *thread)
+{
+	static const uint64_t blocked = ALL_BUT_TRAP;
+
+	return !stopped_trace(PTRACE_GETSIGMASK, thread, sizeof(blocked), (long)&thread->mask) &&
+	       !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(blocked), (long)&blocked);
+}
+
+void stopped_restore(const struct stopped *thread)
+{
+	remote_set(thread->tid, &thread->registers);
+	stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
+}

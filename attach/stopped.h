@@ -1,0 +1,58 @@
+/* A thread of another process that ptrace(2) has stopped, and system calls that it makes for the tracer.
+ *
+ * The launcher uses this too: it needs no C library. Results are -errno for an error. */
+#ifndef ATTACH_STOPPED_H
+#define ATTACH_STOPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "arch/arch.h"
+#include "arch/remote.h"
+
+#define STOPPED_PAGE ARCH_PAGE_MAX
+
+struct stopped {
+	pid_t tid;
+	struct remote_registers registers; /* those that it continues with */
+	uint64_t mask;                     /* its signal mask, after stopped_block_signals() */
+	uintptr_t call;                    /* address of a system call instruction */
+};
+
+static inline void stopped_zero(void *memory, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		((volatile char *)memory)[i] = 0;
+}
+
+/* ptrace(2). */
+long stopped_trace(int request, const struct stopped *thread, long address, long data);
+
+/* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect: a stopped program continues
+ * when it gets SIGCONT, and then reaches the trap. It is gone if the result is false. Before PTRACE_EVENT_EXEC the thread
+ * runs already. */
+bool stopped_run(const struct stopped *thread, int request, int event);
+
+/* Copy BYTES at ADDRESS of the program to DATA, or from it. */
+bool stopped_read(const struct stopped *thread, uintptr_t address, void *data, size_t bytes);
+bool stopped_write(const struct stopped *thread, uintptr_t address, const void *data, size_t bytes);
+
+/* Find a system call instruction in the VDSO, for stopped_call(). */
+bool stopped_find_call(struct stopped *thread, uintptr_t vdso);
+
+/* Make the system call NUMBER. Afterwards the thread has other registers, until stopped_restore(). */
+long stopped_call(const struct stopped *thread, long number, const long arguments[6]);
+
+/* Execute the system call instruction at PC with REGISTERS. */
+long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc);
+
+/* True for a result between -1 and -4095. */
+bool stopped_call_failed(long result);
+
+/* Block all signals, and set them back together with the registers. */
+bool stopped_block_signals(struct stopped *thread);
+void stopped_restore(const struct stopped *thread);
+
+#endif

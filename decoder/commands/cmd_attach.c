@@ -1,0 +1,263 @@
+/* attach, detach: put the agent into a process that runs without it, and remove it. */
+#include "decoder/commands/args.h"
+#include "decoder/commands/commands.h"
+#include "decoder/live/attachable.h"
+#include "decoder/live/live_endpoint.h"
+#include "decoder/live/live_request.h"
+#include "decoder/output/message.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/running.h"
+#include "core/clock.h"
+#include "core/shared.h"
+#include "core/options/option_view.h"
+
+static const struct command_option attach_switches[] = {
+	{ "--for", "TIME",
+	  "profile so long, print the result, and detach; options of `profile` may follow", 0, 0 },
+	{ "-o", "DIR", "directory for profiles", 0, 0 },
+	{ "--cpu", "10ms", "CPU time between samples, or off (100ms)", 0, 0 },
+	{ "--wall", "100ms", "wall-clock time between samples, or off (1s)", 0, 0 },
+	{ "--force", NULL, "also if a seccomp filter of the process may end it", 0, 0 },
+	{ 0 },
+};
+
+const struct command_option *const attach_options[] = { attach_switches, NULL };
+
+/* How long the agent may need to begin, and to deliver its last report. */
+#define BEGIN_NS 10000000000u
+#define END_NS   30000000000u
+
+#define SETTINGS_MAX 64
+
+struct settings_list {
+	char *list[SETTINGS_MAX + 1]; /* malloc'd strings */
+	size_t count;
+};
+
+static void settings_free(struct settings_list *settings)
+{
+	while (settings->count)
+		free(settings->list[--settings->count]);
+}
+
+/* Add NAME=VALUE; NAME has no prefix. Returns false after a message. */
+static bool settings_add(struct settings_list *settings, const char *name, const char *value)
+{
+	char problem[OPTION_PROBLEM_MAX];
+
+	if (option_check(name, value, problem)) {
+		message_print("attach: %s", problem);
+		return false;
+	}
+	if (settings->count == SETTINGS_MAX ||
+	    asprintf(&settings->list[settings->count], OPTION_PREFIX "%s=%s", name, value) < 0) {
+		message_print("attach: too many settings");
+		return false;
+	}
+	settings->list[++settings->count] = NULL;
+	return true;
+}
+
+/* ---- attach ---- */
+
+static void pause_briefly(void)
+{
+	static const struct timespec time = { .tv_nsec = 10000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* Wait until the agent answers, or has threads if it has no endpoint. */
+static bool agent_has_begun(pid_t pid)
+{
+	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
+	struct live_connection connection;
+	char problem[LIVE_PROBLEM_MAX];
+
+	do {
+		pause_briefly();
+		if (!live_endpoint_connect(pid, deadline, &connection, problem)) {
+			close(connection.fd);
+			return true;
+		}
+	} while (clock_monotonic_ns() < deadline && !kill(pid, 0));
+	return false;
+}
+
+int attach_process(pid_t pid, char *const *settings, bool is_forced)
+{
+	char payload[PATH_MAX], problem[ATTACHABLE_PROBLEM_MAX];
+	struct running_request request = { .pid = pid, .payload = payload, .settings = settings };
+
+	if (!run_find_attached(payload)) {
+		message_print("attach: libasprof_attach.so is not installed next to this command");
+		return COMMAND_FAILED;
+	}
+	if (attachable_check(pid, is_forced, problem)) {
+		message_print("process %d %s", pid, problem);
+		return COMMAND_FAILED;
+	}
+	if (running_attach(&request, problem)) {
+		message_print("cannot attach to process %d: %s", pid, problem);
+		return COMMAND_FAILED;
+	}
+	if (agent_has_begun(pid))
+		return 0;
+	message_print(
+		"the agent was put into process %d, but does not answer; the reason is on the "
+		"standard error of that process",
+		pid);
+	return COMMAND_FAILED;
+}
+
+/* Add the setting of the switch or word at ARGV[*I]. Returns 0, or a status after a message. */
+static int attach_parse(struct settings_list *settings, char **argv, int *i)
+{
+	static const char *const variables[][2] = {
+		{ "-o", "LOCAL_DIR" },
+		{ "--cpu", "CPU_INTERVAL" },
+		{ "--wall", "WALL_INTERVAL" },
+	};
+	char *equals = strchr(argv[*i], '='), name[64], path[PATH_MAX];
+	const char *value;
+
+	for (size_t k = 0; k < sizeof(variables) / sizeof(*variables); k++) {
+		if (strcmp(argv[*i], variables[k][0]) || !argv[*i + 1])
+			continue;
+		value = argv[++*i];
+		if (!k && !(value = realpath(value, path))) {
+			message_print("attach: %s: %s", argv[*i], strerror(errno));
+			return COMMAND_USAGE;
+		}
+		return settings_add(settings, variables[k][1], value) ? 0 : COMMAND_USAGE;
+	}
+	if (argv[*i][0] == '-' || !equals || (size_t)(equals - argv[*i]) >= sizeof(name)) {
+		message_print("attach: '%s' is no option, and not KEY=VALUE", argv[*i]);
+		return COMMAND_USAGE;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - argv[*i]), argv[*i]);
+	return settings_add(settings, name, equals + 1) ? 0 : COMMAND_USAGE;
+}
+
+/* attach PID --for TIME [OPTION...] is profile PID --attach -t TIME [OPTION...]. */
+static int attach_for(int argc, char **argv)
+{
+	static char profile[] = "profile", attach[] = "--attach", time[] = "-t";
+	char **words = calloc((size_t)argc + 4, sizeof(*words));
+	int count = 0, status;
+
+	if (!words)
+		return COMMAND_FAILED;
+	words[count++] = profile;
+	words[count++] = argv[1];
+	words[count++] = attach;
+	words[count++] = time;
+	for (int i = 3; i < argc; i++)
+		words[count++] = argv[i];
+	status = cmd_profile(count, words);
+	free(words);
+	return status;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	struct settings_list settings = { .count = 0 };
+	bool is_forced = false;
+	int status = 0;
+	pid_t pid;
+
+	if (!command_parse_pid(argv[1], &pid))
+		return COMMAND_USAGE;
+	if (argc > 3 && !strcmp(argv[2], "--for"))
+		return attach_for(argc, argv);
+	/* The profile is wanted now. */
+	settings_add(&settings, "START_DELAY", "0s");
+	for (int i = 2; i < argc && !status; i++)
+		if (!strcmp(argv[i], "--force"))
+			is_forced = true;
+		else
+			status = attach_parse(&settings, argv, &i);
+	if (!status)
+		status = attach_process(pid, settings.list, is_forced);
+	settings_free(&settings);
+	if (!status)
+		message_print("process %d is profiled now; asprof-agent profile %d shows it, "
+			      "asprof-agent detach %d ends it",
+			      pid, pid, pid);
+	return status;
+}
+
+/* ---- detach ---- */
+
+/* Ask the agent to end. Returns false after a message. */
+static bool agent_end(pid_t pid, struct attached_range *range)
+{
+	struct buf answer = BUF_INIT(4096);
+	struct live_request request = {
+		.pid = pid, .method = "POST", .path = "/detach", .body = "", .wait_ns = END_NS
+	};
+	bool is_parsed;
+
+	if (live_request_send(&request, &answer)) {
+		buf_free(&answer);
+		return false;
+	}
+	is_parsed = buf_string(&answer) &&
+		    sscanf(buf_string(&answer), ATTACHED_RANGE_SCAN, &range->start, &range->bytes,
+			   &range->region, &range->region_bytes, &range->areas, &range->area_blocks,
+			   &range->block_areas, &range->area_bytes) == 8;
+	if (!is_parsed)
+		message_print("process %d: the answer to /detach is not valid", pid);
+	buf_free(&answer);
+	return is_parsed;
+}
+
+static bool agent_has_ended(pid_t pid)
+{
+	uint64_t deadline = clock_monotonic_ns() + END_NS;
+
+	while (live_endpoint_has_agent(pid)) {
+		if (clock_monotonic_ns() > deadline)
+			return false;
+		pause_briefly();
+	}
+	return true;
+}
+
+int detach_process(pid_t pid)
+{
+	char problem[RUNNING_PROBLEM_MAX];
+	struct attached_range range;
+
+	if (!agent_end(pid, &range))
+		return COMMAND_FAILED;
+	if (!agent_has_ended(pid)) {
+		message_print("process %d: the agent has not ended within %d s; it stays mapped",
+			      pid, (int)(END_NS / 1000000000u));
+		return COMMAND_FAILED;
+	}
+	if (running_detach(pid, &range, problem)) {
+		message_print("process %d: profiling has ended; %s", pid, problem);
+		return COMMAND_FAILED;
+	}
+	return 0;
+}
+
+int cmd_detach(int argc, char **argv)
+{
+	pid_t pid;
+
+	if (argc > 2) {
+		message_print("detach takes one process ID only");
+		return COMMAND_USAGE;
+	}
+	return command_parse_pid(argv[1], &pid) ? detach_process(pid) : COMMAND_USAGE;
+}

@@ -1,0 +1,221 @@
+/* Checks of a running process, by its files in /proc. The kernel's own check of ptrace(2) is asked by opening its memory. */
+#include "decoder/live/attachable.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "decoder/live/live_endpoint.h"
+#include "decoder/live/target.h"
+
+#define STATUS_MAX (1u << 20)
+
+struct check {
+	struct target target;
+	struct buf status;
+	bool is_forced;
+	char *problem;
+};
+
+static int refuse(struct check *check, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int refuse(struct check *check, int err, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(check->problem, ATTACHABLE_PROBLEM_MAX, format, arguments);
+	va_end(arguments);
+	return err;
+}
+
+static int read_text(struct buf *text, int fd)
+{
+	char block[4096];
+	ssize_t n;
+	int err = fd < 0 ? fd : 0;
+
+	while (!err && (n = read(fd, block, sizeof(block))))
+		err = n < 0 ? -errno : buf_append(text, block, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	return err ? err : buf_string(text) ? 0 : -ENOMEM;
+}
+
+/* The number in the line KEY, like "\nUid:", of the status file TEXT; -1 if it is missing. */
+static long status_number(struct buf *text, const char *key)
+{
+	const char *at = strstr(buf_string(text), key);
+
+	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+static char status_state(struct buf *text)
+{
+	const char *at = strstr(buf_string(text), "\nState:\t");
+
+	return at ? at[strlen("\nState:\t")] : 0;
+}
+
+/* ---- Checks, in this order ---- */
+
+static int check_state(struct check *check)
+{
+	switch (status_state(&check->status)) {
+	case 'Z':
+	case 'X':
+		return refuse(check, -ESRCH, "has ended");
+	case 'T':
+		return refuse(check, -EBUSY,
+			      "is stopped by a signal; continue it first: kill -CONT %d",
+			      check->target.pid);
+	default:
+		return 0;
+	}
+}
+
+/* The preload, or an earlier `attach`. */
+static int check_agent(struct check *check)
+{
+	return live_endpoint_has_agent(check->target.pid)
+		       ? refuse(check, -EALREADY,
+				"is profiled already; asprof-agent profile %d, or asprof-agent "
+				"status %d",
+				check->target.pid, check->target.pid)
+		       : 0;
+}
+
+static int check_tracer(struct check *check)
+{
+	long tracer = status_number(&check->status, "\nTracerPid:");
+
+	return tracer > 0 ? refuse(check, -EBUSY,
+				   "is traced by process %ld (strace or a debugger); a process has "
+				   "one tracer",
+				   tracer)
+			  : 0;
+}
+
+static long yama_scope(void)
+{
+	struct buf text = BUF_INIT(64);
+	long scope = -1;
+
+	if (!read_text(&text, open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC)))
+		scope = strtol(buf_string(&text), NULL, 10);
+	buf_free(&text);
+	return scope;
+}
+
+static int refuse_access(struct check *check)
+{
+	long user = status_number(&check->status, "\nUid:"), scope = yama_scope();
+	struct passwd *entry = getpwuid((uid_t)user);
+
+	if (scope == 3)
+		return refuse(
+			check, -EPERM,
+			"cannot be traced: /proc/sys/kernel/yama/ptrace_scope is 3, until this "
+			"machine starts again");
+	if (geteuid() && user != (long)geteuid())
+		return refuse(check, -EPERM, "belongs to user %s: run this as root",
+			      entry ? entry->pw_name : "of another name space");
+	if (geteuid() && scope > 0)
+		return refuse(check, -EPERM,
+			      "is not a child of this command, and /proc/sys/kernel/yama/"
+			      "ptrace_scope is %ld: run this as root, or set it to 0",
+			      scope);
+	return refuse(check, -EPERM,
+		      geteuid() ? "cannot be traced: it has changed its user, or asked for that "
+				  "(PR_SET_DUMPABLE); run this as root"
+				: "cannot be traced: this needs CAP_SYS_PTRACE in its user "
+				  "namespace");
+}
+
+static int check_access(struct check *check)
+{
+	int fd = target_open_file(&check->target, "mem", O_RDWR);
+
+	if (fd == -ENOENT || fd == -ESRCH)
+		return refuse(check, -ESRCH, "has ended");
+	if (fd < 0)
+		return refuse_access(check);
+	close(fd);
+	return 0;
+}
+
+static int check_executable(struct check *check)
+{
+	unsigned char ident[EI_NIDENT] = { 0 };
+	int fd = target_open_file(&check->target, "exe", O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, ident, sizeof(ident));
+
+	if (fd >= 0)
+		close(fd);
+	if (fd == -ENOENT)
+		return refuse(check, -EINVAL, "is a thread of the kernel");
+	return n == sizeof(ident) && ident[EI_CLASS] != ELFCLASS64
+		       ? refuse(check, -ENOEXEC, "is a 32-bit program")
+		       : 0;
+}
+
+/* As many filters as this process has: those of the container, under which agents work. */
+static bool filters_are_own(struct check *check)
+{
+	struct buf own = BUF_INIT(STATUS_MAX);
+	long filters = status_number(&check->status, "\nSeccomp_filters:");
+	bool are = false;
+
+	if (!read_text(&own, open("/proc/self/status", O_RDONLY | O_CLOEXEC)))
+		are = filters > 0 && filters == status_number(&own, "\nSeccomp_filters:");
+	buf_free(&own);
+	return are;
+}
+
+static int check_filters(struct check *check)
+{
+	long mode = status_number(&check->status, "\nSeccomp:");
+
+	if (mode == 1)
+		return refuse(check, -EPERM, "permits itself four system calls (strict seccomp)");
+	if (mode == 2 && !check->is_forced && !filters_are_own(check))
+		return refuse(check, -EPERM,
+			      "has a seccomp filter, which may end it at a call of the agent "
+			      "(clone, mmap, timer_create, openat, socket and others); --force if "
+			      "it permits these");
+	return 0;
+}
+
+static int (*const checks[])(struct check *check) = {
+	check_state, check_agent, check_tracer, check_access, check_executable, check_filters,
+};
+
+int attachable_check(pid_t pid, bool is_forced, char problem[ATTACHABLE_PROBLEM_MAX])
+{
+	struct check check = { .status = BUF_INIT(STATUS_MAX),
+			       .is_forced = is_forced,
+			       .problem = problem };
+	int err = target_open(&check.target, pid);
+
+	if (err)
+		return refuse(&check, err,
+			      err == -ESRCH ? "does not exist" : "cannot be inspected: %s",
+			      strerror(-err));
+	err = read_text(&check.status, target_open_file(&check.target, "status", O_RDONLY));
+	if (err)
+		refuse(&check, err, "has ended");
+	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)
+		err = checks[i](&check);
+	buf_free(&check.status);
+	target_close(&check.target);
+	return err;
+}
