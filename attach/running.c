@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <dirent.h>
@@ -30,6 +31,7 @@
 #include "core/memory/region.h"
 #include "core/options/option_value.h"
 #include "core/units.h"
+#include "engine/sample/thread_call.h"
 
 #define PAGE STOPPED_PAGE
 
@@ -194,7 +196,7 @@ static bool is_in_sequence(const struct stopped *thread)
 	return remote_pc(&thread->registers) - sequence.start < sequence.length;
 }
 
-/* Stop thread TID in a safe place. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time, may be better.
+/* Stop thread TID in a safe place, and block its signals. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time, may be better.
  * -ETIMEDOUT: it will stop at some time, and continue when this process ends. */
 static int thread_stop(struct stopped *thread, pid_t tid)
 {
@@ -211,13 +213,19 @@ static int thread_stop(struct stopped *thread, pid_t tid)
 	err = remote_get(tid, &thread->registers);
 	if (!err && is_in_sequence(thread))
 		err = -EAGAIN;
+	if (!err && !stopped_block_signals(thread))
+		err = -ESRCH;
 	if (err)
 		stopped_trace(PTRACE_DETACH, thread, 0, 0);
 	return err;
 }
 
-static void thread_continue(const struct stopped *thread)
+/* Let the thread continue as if it had not been stopped: with its signal mask, and in the call that it waited in. */
+static void thread_continue(pid_t pid, struct stopped *thread)
 {
+	if (!signal_is_pending(pid, thread))
+		remote_restart_call(&thread->registers, false);
+	stopped_restore(thread);
 	stopped_trace(PTRACE_DETACH, thread, 0, 0);
 }
 
@@ -250,17 +258,12 @@ static int thread_try(struct task *task, pid_t tid, void *context)
 	return err == -ESRCH ? -EAGAIN : err;
 }
 
-/* A thread that waits is better than one that runs. */
-static int thread_choose(struct task *task)
+/* Describe the error ERR of thread_stop(), and return it. */
+static int fail_to_stop(struct task *task, int err)
 {
-	int err = threads_visit(task, thread_try, (void *)(uintptr_t) "S");
-
-	if (err == -EAGAIN)
-		err = threads_visit(task, thread_try, (void *)(uintptr_t) "RI");
 	switch (err) {
-	case 0:
-		return 0;
 	case -EAGAIN:
+	case -ETIMEDOUT:
 		return fail(task, err,
 			    "no thread could be stopped within %d s: they wait for a disk or for a "
 			    "child of vfork(2), or the process executes or ends",
@@ -276,6 +279,16 @@ static int thread_choose(struct task *task)
 	default:
 		return fail(task, err, "cannot stop a thread: %s", strerror(-err));
 	}
+}
+
+/* A thread that waits is better than one that runs. */
+static int thread_choose(struct task *task)
+{
+	int err = threads_visit(task, thread_try, (void *)(uintptr_t) "S");
+
+	if (err == -EAGAIN)
+		err = threads_visit(task, thread_try, (void *)(uintptr_t) "RI");
+	return err ? fail_to_stop(task, err) : 0;
 }
 
 /* ---- What the new thread gets, as on the stack of a new program ---- */
@@ -366,6 +379,7 @@ static int block_write(struct buf *block, const struct buf *strings, const struc
 struct injection {
 	struct task *task;
 	const struct payload *payload;
+	const unsigned char *file; /* the payload's */
 	struct buf auxiliary, strings, block;
 	size_t words;    /* offset of the initial stack in the block */
 	uintptr_t start; /* of the code, the payload with its stack, and the block */
@@ -466,19 +480,12 @@ static int write_code(const struct injection *in)
 }
 
 static int write_segment(const struct stopped *caller, const struct injection *in,
-			 const Elf64_Phdr *segment, int fd)
+			 const Elf64_Phdr *segment)
 {
-	unsigned char *data = malloc(segment->p_filesz);
-	int err = data ? 0 : -ENOMEM;
-
-	if (!err && pread(fd, data, segment->p_filesz, (off_t)segment->p_offset) !=
-			    (ssize_t)segment->p_filesz)
-		err = -EIO;
-	if (!err &&
-	    !stopped_write(caller, in->payload_at + segment->p_vaddr, data, segment->p_filesz))
-		err = -EFAULT;
-	free(data);
-	return err;
+	return stopped_write(caller, in->payload_at + segment->p_vaddr,
+			     in->file + segment->p_offset, segment->p_filesz)
+		       ? 0
+		       : -EFAULT;
 }
 
 static int protect(const struct stopped *caller, uintptr_t from, uintptr_t to, int protection)
@@ -493,20 +500,16 @@ static int write_payload(const struct stopped *caller, const struct injection *i
 {
 	const struct payload *payload = in->payload;
 	const uintptr_t at = in->payload_at;
-	int fd = open(payload->path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+	int err = protect(caller, at, in->start + in->bytes, PROT_READ | PROT_WRITE);
 
-	if (!err)
-		err = protect(caller, at, in->start + in->bytes, PROT_READ | PROT_WRITE);
 	for (size_t i = 0; !err && i < payload->count; i++)
-		err = write_segment(caller, in, &payload->segments[i], fd);
+		err = write_segment(caller, in, &payload->segments[i]);
 	for (size_t i = 0; !err && i < payload->count; i++)
 		err = protect(caller, at + payload->segments[i].p_vaddr,
 			      at + payload->segments[i].p_vaddr + payload->segments[i].p_memsz,
 			      payload_protection(&payload->segments[i]));
 	if (!err)
 		err = protect(caller, at + payload->bytes, at + payload->bytes + PAGE, PROT_NONE);
-	if (fd >= 0)
-		close(fd);
 	return err;
 }
 
@@ -586,18 +589,12 @@ static int with_thread(struct task *task, int (*work)(void *context), void *cont
 	proc_read(task->pid, "auxv", &auxiliary);
 	if (!stopped_find_call(thread, find_auxiliary(&auxiliary, AT_SYSINFO_EHDR)))
 		err = fail(task, -ENOSYS, "it has no vDSO");
-	else if (!stopped_block_signals(thread))
-		err = fail(task, -ESRCH, "it ended or executed another program meanwhile");
 	buf_free(&auxiliary);
-	if (!err) {
+	if (!err)
 		err = work(context);
-		if (err)
-			fail(task, err, "the steps in its thread failed: %s", strerror(-err));
-		if (!signal_is_pending(task->pid, thread))
-			remote_restart_call(&thread->registers, false);
-		stopped_restore(thread);
-	}
-	thread_continue(thread);
+	if (err && !*task->problem)
+		fail(task, err, "the steps in its thread failed: %s", strerror(-err));
+	thread_continue(task->pid, thread);
 	return err;
 }
 
@@ -636,36 +633,57 @@ static uintptr_t find_frame(const struct removal *removal, const struct stopped 
 /* A handler of the program may run on top of that frame. (It may also have left it by longjmp(3).) */
 #define NESTED_BYTES (1ul << 20)
 
-static bool is_inside(const struct removal *removal, const struct stopped *thread)
+static bool is_inside(const struct removal *removal, const struct stopped *thread, uintptr_t pc,
+		      uintptr_t sp)
 {
 	const struct attached_range *range = removal->range;
-	uintptr_t pc = remote_pc(&thread->registers), frame;
+	uintptr_t frame;
 
 	if (is_in(pc, range->start, range->bytes) || is_in(pc, range->region, range->region_bytes))
 		return true;
 	frame = find_frame(removal, thread);
-	return frame && is_in(remote_sp(&thread->registers), frame - NESTED_BYTES, NESTED_BYTES);
+	return frame && is_in(sp, frame - NESTED_BYTES, NESTED_BYTES);
+}
+
+/* True if thread TID waits in a system call of the program. It does not notice the look. */
+static bool waits_outside(const struct removal *removal, pid_t tid)
+{
+	const struct stopped thread = { .tid = tid };
+	struct buf text = BUF_INIT(4096);
+	struct thread_call call;
+	bool is_outside = false;
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%d/syscall", tid);
+	if (!proc_read(removal->task->pid, name, &text) && buf_string(&text) &&
+	    thread_call_parse(&call, buf_string(&text)))
+		is_outside = !is_inside(removal, &thread, call.pc, call.sp);
+	buf_free(&text);
+	return is_outside;
 }
 
 /* Look where the thread is. A call that it continues in the attached code ends, and it makes the call again in the program's
  * (attach/calls.c). */
 static int check_thread(struct task *task, pid_t tid, void *context)
 {
+	char state = thread_state(task->pid, tid);
 	struct removal *removal = context;
 	struct stopped thread;
-	int err = thread_stop(&thread, tid);
+	int err;
 
-	if (err == -ETIMEDOUT || err == -EAGAIN)
+	if (!state || strchr("ZX", state) || waits_outside(removal, tid))
+		return -EAGAIN;
+	err = thread_stop(&thread, tid);
+	if (err == -EAGAIN)
 		removal->is_inside = true; /* not known: look again */
 	if (err)
-		return err == -ESRCH || err == -EAGAIN ? -EAGAIN : err;
-	if (is_inside(removal, &thread)) {
+		return err == -ESRCH ? -EAGAIN : err;
+	if (is_inside(removal, &thread, remote_pc(&thread.registers),
+		      remote_sp(&thread.registers))) {
 		removal->is_inside = true;
-		if (remote_end_call(&thread.registers))
-			remote_set(tid, &thread.registers);
+		remote_end_call(&thread.registers);
 	}
-	thread_continue(&thread);
-	(void)task;
+	thread_continue(task->pid, &thread);
 	return -EAGAIN;
 }
 
@@ -698,7 +716,7 @@ static int remove_range(struct task *task, const struct attached_range *range)
 			"a thread is still in the agent's code, in a handler of the program that "
 			"has interrupted it; %zu KiB stay mapped",
 			range->bytes >> 10);
-	return err == -EAGAIN ? with_thread(task, unmap_all, &removal) : err;
+	return err == -EAGAIN ? with_thread(task, unmap_all, &removal) : fail_to_stop(task, err);
 }
 
 /* ---- The process that traces ---- */
@@ -719,6 +737,8 @@ static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 	struct task task = { .pid = pid, .problem = answer.problem };
 
 	setsid();
+	/* The program must not wait for a processor. This needs a privilege. */
+	setpriority(PRIO_PROCESS, 0, -20);
 	answer.err = work->function(&task, work->context);
 	_exit(write(out, &answer, sizeof(answer)) != sizeof(answer));
 }
@@ -767,6 +787,20 @@ static int run(pid_t pid, const struct work *work, char problem[RUNNING_PROBLEM_
 	return err;
 }
 
+/* Read the whole file before the program is stopped. */
+static const unsigned char *map_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t bytes = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	void *file = MAP_FAILED;
+
+	if (bytes > 0)
+		file = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	return file == MAP_FAILED ? NULL : file;
+}
+
 static int attach(struct task *task, const void *context)
 {
 	const struct running_request *request = context;
@@ -783,6 +817,9 @@ static int attach(struct task *task, const void *context)
 	err = payload_open(&payload, request->payload);
 	if (err)
 		return fail(task, err, "%s: %s", request->payload, strerror(-err));
+	in.file = map_file(request->payload);
+	if (!in.file)
+		return fail(task, -EIO, "%s cannot be read", request->payload);
 	err = prepare(&in, request);
 	return err ? err : with_thread(task, inject, &in);
 }

@@ -6,7 +6,8 @@
 
 #include "core/futex.h"
 
-enum state { FREE, ASKED, ANSWERED, CANCELLED };
+/* ANSWERED_LAST: cancelled before the requester has seen the answer, as that of a request that ends the agent. */
+enum state { FREE, ASKED, ANSWERED, ANSWERED_LAST, CANCELLED };
 
 static void live_set_state(struct live *live, uint32_t state)
 {
@@ -21,7 +22,10 @@ void live_open(struct live *live, struct wake *agent)
 
 void live_cancel(struct live *live)
 {
-	live_set_state(live, CANCELLED);
+	uint32_t answered = ANSWERED;
+
+	if (!atomic_compare_exchange_strong(&live->state, &answered, ANSWERED_LAST))
+		live_set_state(live, CANCELLED);
 }
 
 int live_send(struct live *live, struct live_call *call)
@@ -34,8 +38,11 @@ int live_send(struct live *live, struct live_call *call)
 	wake_up(live->agent);
 	while ((state = atomic_load(&live->state)) == ASKED)
 		futex_wait_until(&live->state, ASKED, UINT64_MAX);
-	if (state != ANSWERED || !atomic_compare_exchange_strong(&live->state, &state, FREE))
+	if (state == ANSWERED && atomic_compare_exchange_strong(&live->state, &state, FREE))
+		return call->err;
+	if (state != ANSWERED_LAST)
 		return -ECANCELED;
+	atomic_store(&live->state, CANCELLED);
 	return call->err;
 }
 

@@ -88,7 +88,7 @@ static bool agent_has_begun(pid_t pid)
 			close(connection.fd);
 			return true;
 		}
-	} while (clock_monotonic_ns() < deadline && !kill(pid, 0));
+	} while (clock_monotonic_ns() < deadline && attachable_check(pid, true, problem) != -ESRCH);
 	return false;
 }
 
