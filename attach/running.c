@@ -196,7 +196,7 @@ static bool is_in_sequence(const struct stopped *thread)
 	return remote_pc(&thread->registers) - sequence.start < sequence.length;
 }
 
-/* Stop thread TID in a safe place, and block its signals. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time, may be better.
+/* Stop thread TID in a safe place. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time, may be better.
  * -ETIMEDOUT: it will stop at some time, and continue when this process ends. */
 static int thread_stop(struct stopped *thread, pid_t tid)
 {
@@ -210,11 +210,10 @@ static int thread_stop(struct stopped *thread, pid_t tid)
 		err = thread_await_stop(thread);
 	if (err)
 		return err;
-	err = remote_get(tid, &thread->registers);
-	if (!err && is_in_sequence(thread))
-		err = -EAGAIN;
-	if (!err && !stopped_block_signals(thread))
+	if (!stopped_get(thread))
 		err = -ESRCH;
+	else if (is_in_sequence(thread))
+		err = -EAGAIN;
 	if (err)
 		stopped_trace(PTRACE_DETACH, thread, 0, 0);
 	return err;
@@ -539,15 +538,20 @@ static void unmap(const struct stopped *thread, uintptr_t start, size_t bytes)
 	stopped_call(thread, SYS_munmap, (const long[6]){ (long)start, (long)bytes });
 }
 
-/* The steps in which the thread makes calls by the code. */
+/* The steps in which the thread makes calls by the code. The code restores the signal mask too, so the thread has its
+ * registers before the signals are blocked. */
 static int inject_by_code(const struct injection *in)
 {
 	struct stopped caller = in->task->thread;
-	int err;
+	struct remote_registers first;
+	int err = -ESRCH;
 
 	caller.call = in->start;
 	remote_set_code(&caller.registers, in->start + REMOTE_FRAME_OFFSET, 0);
-	err = write_payload(&caller, in);
+	first = caller.registers;
+	remote_set_call(&first, caller.call, SYS_getpid, (const long[6]){ 0 });
+	if (!remote_set(caller.tid, &first) && stopped_block_signals(&caller))
+		err = write_payload(&caller, in);
 	if (!err)
 		err = map_at(&caller, in->region, REGION_BYTES, PROT_NONE);
 	if (err)
@@ -558,20 +562,33 @@ static int inject_by_code(const struct injection *in)
 	return err;
 }
 
+/* Make calls by the vDSO, with signals blocked. If the tracer ends meanwhile, the program is lost. */
+static int map_first(const struct injection *in)
+{
+	const struct stopped *thread = &in->task->thread;
+	int err = stopped_block_signals(thread) ? 0 : -ESRCH;
+
+	if (!err)
+		err = map_at(thread, in->start, in->bytes, PROT_READ | PROT_EXEC);
+	stopped_restore(thread);
+	return err;
+}
+
 static int inject(void *context)
 {
 	const struct injection *in = context;
 	const struct stopped *thread = &in->task->thread;
-	int err = map_at(thread, in->start, in->bytes, PROT_READ | PROT_EXEC);
+	int err = map_first(in);
 
-	remote_set(thread->tid, &thread->registers);
 	if (err)
 		return err;
 	err = write_code(in);
 	if (!err)
 		err = inject_by_code(in);
-	if (err)
-		unmap(thread, in->start, in->bytes);
+	if (!err)
+		return 0;
+	stopped_block_signals(thread);
+	unmap(thread, in->start, in->bytes);
 	return err;
 }
 
@@ -693,6 +710,8 @@ static int unmap_all(void *context)
 	const struct attached_range *range = removal->range;
 	const struct stopped *thread = &removal->task->thread;
 
+	if (!stopped_block_signals(thread))
+		return -ESRCH;
 	unmap(thread, range->region, range->region_bytes);
 	unmap(thread, range->start, range->bytes);
 	return 0;

@@ -1,7 +1,7 @@
 /* A thread of another process that ptrace(2) has stopped.
  *
  * No code of the program is written: system calls are made by an instruction of the vDSO, or of memory that the tracer has
- * mapped, which is stepped over. */
+ * mapped. */
 #include "attach/stopped.h"
 
 #include <errno.h>
@@ -18,8 +18,7 @@
 #define PAGE     STOPPED_PAGE
 #define VDSO_MAX (16 * PAGE)
 
-/* The signal of a single step must not be blocked: the kernel would reset its action. */
-#define ALL_BUT_TRAP (~UINT64_C(0) & ~(UINT64_C(1) << (SIGTRAP - 1)))
+#define ALL_SIGNALS (~UINT64_C(0))
 
 long stopped_trace(int request, const struct stopped *thread, long address, long data)
 {
@@ -77,8 +76,9 @@ bool stopped_write(const struct stopped *thread, uintptr_t address, const void *
 
 long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc)
 {
-	if (remote_set(thread->tid, registers) || !stopped_run(thread, PTRACE_SINGLESTEP, 0) ||
-	    remote_get(thread->tid, registers))
+	/* It stops before the call and after it. (A single step would leave a trap behind if the tracer ended.) */
+	if (remote_set(thread->tid, registers) || !stopped_run(thread, PTRACE_SYSCALL, 0) ||
+	    !stopped_run(thread, PTRACE_SYSCALL, 0) || remote_get(thread->tid, registers))
 		return -ESRCH;
 	if (remote_pc(registers) != pc + ARCH_SYSTEM_CALL_BYTES)
 		return -ENOEXEC;
@@ -115,16 +115,27 @@ bool stopped_call_failed(long result)
 	return result < 0 && result > -PAGE;
 }
 
-bool stopped_block_signals(struct stopped *thread)
+bool stopped_get(struct stopped *thread)
 {
-	static const uint64_t blocked = ALL_BUT_TRAP;
-
-	return !stopped_trace(PTRACE_GETSIGMASK, thread, sizeof(blocked), (long)&thread->mask) &&
-	       !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(blocked), (long)&blocked);
+	return !remote_get(thread->tid, &thread->registers) &&
+	       !stopped_trace(PTRACE_GETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
 }
 
+bool stopped_block_signals(const struct stopped *thread)
+{
+	static const uint64_t blocked = ALL_SIGNALS;
+
+	return !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(blocked), (long)&blocked);
+}
+
+bool stopped_unblock_signals(const struct stopped *thread)
+{
+	return !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
+}
+
+/* The mask comes first: code of the tracer restores the rest if the tracer ends in between (attach/running.c). */
 void stopped_restore(const struct stopped *thread)
 {
+	stopped_unblock_signals(thread);
 	remote_set(thread->tid, &thread->registers);
-	stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
 }

@@ -17,7 +17,7 @@
 struct stopped {
 	pid_t tid;
 	struct remote_registers registers; /* those that it continues with */
-	uint64_t mask;                     /* its signal mask, after stopped_block_signals() */
+	uint64_t mask;                     /* its signal mask, after stopped_get() */
 	uintptr_t call;                    /* address of a system call instruction */
 };
 
@@ -51,8 +51,14 @@ long stopped_step(const struct stopped *thread, struct remote_registers *registe
 /* True for a result between -1 and -4095. */
 bool stopped_call_failed(long result);
 
-/* Block all signals, and set them back together with the registers. */
-bool stopped_block_signals(struct stopped *thread);
+/* Get the registers and the signal mask. */
+bool stopped_get(struct stopped *thread);
+
+/* Block all signals; set the mask back. */
+bool stopped_block_signals(const struct stopped *thread);
+bool stopped_unblock_signals(const struct stopped *thread);
+
+/* Set registers and mask back. */
 void stopped_restore(const struct stopped *thread);
 
 #endif

@@ -104,7 +104,7 @@ static void program_trace(struct stopped *program, const struct payload *payload
 	if (!stopped_run(program, PTRACE_CONT, PTRACE_EVENT_EXEC) ||
 	    !stopped_run(program, PTRACE_SYSCALL, 0))
 		return;
-	if (remote_get(program->tid, &program->registers) ||
+	if (!stopped_get(program) ||
 	    (!program_auxiliary(program, AT_BASE) && !program_inject(program, payload)))
 		print_failure(
 			"asprof-agent: the agent cannot be put into this static program; profiling "
