@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Entry point of the attached code: the address of a system call instruction. The tracer makes clone(2) by it, as a
- * single step. The new thread continues here and calls attach_begin(). */
+/* Entry point of the attached code: the address of a system call instruction. The tracer makes clone(2) by it, in a
+ * stopped thread. The new thread continues here and calls attach_begin(). */
 void attach_entry(void);
 
 /* Code that the program's first thread runs before the program: remote_set_hold() in arch/remote.h describes it. It follows

@@ -1,0 +1,135 @@
+#!/bin/bash
+# attach and detach: the agent is put into running programs, static and dynamic, and removed without a trace. The programs
+# check their calls and results meanwhile. Whatever cannot be attached to gets one line, and continues.
+. "$(dirname "$0")/agent.inc"
+[ -e "$B/libasprof_attach.so" ] || skip "programs can be attached to on x86-64 alone"
+
+# begin COMMAND...: start it, with its input open, and wait until it is ready. Its process is $pid.
+begin() {
+	mkfifo "$work/input"
+	"$@" <"$work/input" >"$work/out" 2>&1 &
+	pid=$!
+	exec 7>"$work/input"
+	rm "$work/input"
+	for _ in {1..500}; do
+		grep -q ready "$work/out" && return
+		sleep 0.02
+	done
+	fail "$*: not ready: $(cat "$work/out")"
+}
+
+# end STATUS: close its input; it ends with STATUS, and says that all was well.
+end() {
+	exec 7>&-
+	wait "$pid"
+	status=$?
+	[ $status = "$1" ] && [ "$(tail -n 1 "$work/out")" = ok ] || fail "status $status: $(cat "$work/out")"
+}
+
+# What a program has: mappings, threads, descriptors, timers, handlers.
+traces() {
+	cut -d' ' -f1,2,6- "/proc/$1/maps" | grep -v 'heap\|stack'
+	ls "/proc/$1/task" "/proc/$1/fd"
+	grep -E '^Sig(Cgt|Ign)' "/proc/$1/status"
+	cat "/proc/$1/timers"
+}
+
+attached() { "$agent" attach "$pid" "$@" >"$work/err" 2>&1; }
+detached() { "$agent" detach "$pid" >"$work/err" 2>&1; }
+
+for flag in "" -static; do
+	program=$(program attached $flag) || exit 1
+	begin "$program"
+	attached --cpu 5ms --wall 20ms || {
+		grep -q 'yama\|ptrace_scope\|CAP_SYS_PTRACE' "$work/err" && skip "$(cat "$work/err")"
+		fail "attach: $(cat "$work/err")"
+	}
+	grep -q "^TracerPid:[[:space:]]0" "/proc/$pid/status" || fail "it is still traced"
+	! attached || fail "it was attached to twice"
+	grep -q 'is profiled already' "$work/err" || fail "twice: $(cat "$work/err")"
+	"$agent" profile "$pid" -t 2s -o "$work/stacks.collapsed" || fail "no profile"
+	"$agent" status "$pid" | grep -q '^engine *builtin' || fail "no status"
+	all=$(samples . <"$work/stacks.collapsed")
+	hot=$(samples '(^|;)hot(;|$)' <"$work/stacks.collapsed")
+	[ "$all" -ge 20 ] && [ $((hot * 10)) -ge $((all * 8)) ] ||
+		fail "$flag: $hot of $all samples are in hot: $(head -c 2000 "$work/stacks.collapsed")"
+	detached || fail "detach: $(cat "$work/err")"
+	traces "$pid" >"$work/before"
+	for i in {1..10}; do
+		attached --cpu 1ms --wall 5ms || fail "attach $i: $(cat "$work/err")"
+		detached || fail "detach $i: $(cat "$work/err")"
+	done
+	traces "$pid" >"$work/after"
+	cmp -s "$work/before" "$work/after" || fail "traces: $(diff "$work/before" "$work/after")"
+	end 0
+done
+
+# From start to end by one command. The report of the agent's end is delivered too.
+program=$(program attached)
+begin "$program" 50
+"$agent" profile "$pid" --attach -t 1s --wall top >"$work/top" 2>"$work/err" || fail "profile --attach: $(cat "$work/err")"
+grep -q nanosleep "$work/top" || fail "profile --attach: $(cat "$work/top")"
+"$agent" attach "$pid" --for 1s -o "$work/for.html" 2>"$work/err" || fail "attach --for: $(cat "$work/err")"
+grep -q '<html' "$work/for.html" || fail "no page"
+attached LOCAL_DIR="$work" REPORTING_INTERVAL=1h && detached || fail "attach LOCAL_DIR: $(cat "$work/err")"
+ls "$work"/attached_"$pid"_*.jfr >/dev/null || fail "no last report: $(ls "$work")"
+! attached CPU_INTERVAL=often || fail "a wrong setting was accepted"
+! attached --nonsense || fail "a wrong option was accepted"
+
+# What cannot be attached to.
+kill -STOP "$pid"
+! attached && grep -q 'is stopped by a signal' "$work/err" || fail "stopped: $(cat "$work/err")"
+kill -CONT "$pid"
+if command -v strace >/dev/null; then
+	strace -o "$work/trace" -p "$pid" 2>/dev/null &
+	tracer=$!
+	for _ in {1..200}; do
+		grep -q '^TracerPid:[[:space:]]0' "/proc/$pid/status" || break
+		sleep 0.02
+	done
+	! attached && grep -q 'is traced by process' "$work/err" || fail "traced: $(cat "$work/err")"
+	kill -INT $tracer
+	wait $tracer
+fi
+end 0
+! "$agent" attach "$pid" 2>"$work/err" && grep -q 'does not exist' "$work/err" || fail "ended: $(cat "$work/err")"
+! "$agent" detach $$ 2>"$work/err" && grep -q 'is not profiled' "$work/err" || fail "detach: $(cat "$work/err")"
+LD_PRELOAD=$preload ASPROF_AGENT_START_DELAY=0s ASPROF_AGENT_LOCAL_DIR=$work begin "$program"
+for _ in {1..500}; do
+	"$agent" status "$pid" >/dev/null 2>&1 && break
+	sleep 0.02
+done
+! detached && grep -q 'was started with the agent' "$work/err" || fail "preloaded: $(cat "$work/err")"
+end 0
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	begin "$program"
+	for_everybody
+	cp "$B/asprof-agent" "$B/libasprof_attach.so" "$work/"
+	! setpriv --reuid 65534 --regid 65534 --clear-groups "$work/asprof-agent" attach "$pid" 2>"$work/err" &&
+		grep -q 'belongs to user root' "$work/err" || fail "another user's: $(cat "$work/err")"
+	end 0
+fi
+
+# Frames of an interpreter.
+if command -v python3 >/dev/null; then
+	cat >"$work/hot.py" <<-'END'
+		import sys, threading
+		ended = False
+		def hot():
+		    return sum(i * i for i in range(2000))
+		def work():
+		    while not ended:
+		        hot()
+		thread = threading.Thread(target=work)
+		thread.start()
+		print("ready", flush=True)
+		sys.stdin.read()
+		ended = True
+		thread.join()
+		print("ok", flush=True)
+	END
+	begin python3 "$work/hot.py"
+	"$agent" attach "$pid" --for 2s collapsed >"$work/stacks" 2>"$work/err" || fail "Python: $(cat "$work/err")"
+	[ "$(samples 'Thread.run;work;hot' <"$work/stacks")" -ge 20 ] || fail "Python: $(head -c 3000 "$work/stacks")"
+	end 0
+fi
