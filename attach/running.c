@@ -419,7 +419,7 @@ static int prepare(struct injection *in, const struct running_request *request)
 	if (!err)
 		err = strings_collect(request, !find_auxiliary(&in->auxiliary, AT_SECURE),
 				      &in->strings);
-	/* The block has, besides the strings, an address for each and the auxiliary vector. */
+	/* The block has the strings, an address for each, and the auxiliary vector. */
 	in->bytes = own + in->strings.length * 9 + AUXILIARY_MAX + 64;
 	in->bytes = (in->bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
 	if (!err && in->auxiliary.length > AUXILIARY_MAX)

@@ -16,7 +16,7 @@
 
 struct stopped {
 	pid_t tid;
-	struct remote_registers registers; /* those that it continues with */
+	struct remote_registers registers; /* to continue with */
 	uint64_t mask;                     /* its signal mask, after stopped_get() */
 	uintptr_t call;                    /* address of a system call instruction */
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "decoder/doctor/doctor.h"
+#include "decoder/live/attachable.h"
 #include "decoder/live/live_request.h"
 
 static void live_check_status(struct doctor_subject *p, const cJSON *status)
@@ -30,6 +31,23 @@ static void live_check_status(struct doctor_subject *p, const cJSON *status)
 	}
 }
 
+/* A process without the agent. The kernel is asked whether this user may trace it. */
+static void check_attachable(struct doctor_subject *p)
+{
+	char problem[ATTACHABLE_PROBLEM_MAX], remedy[80];
+	int err = attachable_check(p->pid, false, problem);
+	bool is_attachable = !err;
+
+	if (err == -EALREADY)
+		return;
+	snprintf(remedy, sizeof(remedy), "%sasprof-agent attach %d",
+		 is_attachable ? "" : "Correct that, then run ", p->pid);
+	doctor_add_finding(p, SEVERITY_NOTE, "attach", remedy,
+			   is_attachable ? "process %d can be profiled without a new start"
+					 : "process %d cannot be attached to: it %s",
+			   p->pid, problem);
+}
+
 void doctor_live(struct doctor_subject *p)
 {
 	struct live_request request = { .pid = p->pid,
@@ -47,7 +65,9 @@ void doctor_live(struct doctor_subject *p)
 	else if (!err)
 		doctor_add_finding(p, SEVERITY_NOTE, NULL, "Check which program the process runs.",
 				   "its live endpoint gives an invalid answer");
-	else if (err != -ENOENT && err != -ESRCH && err != -ENOTCONN)
+	else if (err == -ENOENT)
+		check_attachable(p);
+	else if (err != -ESRCH && err != -ENOTCONN)
 		/* Without an endpoint, a process is only checked from outside. */
 		doctor_add_finding(p, SEVERITY_NOTE, NULL,
 				   "Correct that, then run asprof-agent status.", "%s",

@@ -94,6 +94,28 @@ static int check_agent(struct check *check)
 		       : 0;
 }
 
+/* Its agent has not begun yet, or has ended. */
+static int check_preload(struct check *check)
+{
+	int fd = target_open_file(&check->target, "maps", O_RDONLY);
+	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+	bool is_there = false;
+	char line[8192];
+
+	while (maps && !is_there && fgets(line, sizeof(line), maps))
+		is_there = strstr(line, "/libasprof_preload");
+	if (maps)
+		fclose(maps);
+	else if (fd >= 0)
+		close(fd);
+	return is_there ? refuse(check, -EALREADY,
+				 "has the preload, whose agent does not run (yet); asprof-agent "
+				 "doctor %d "
+				 "says why",
+				 check->target.pid)
+			: 0;
+}
+
 static int check_tracer(struct check *check)
 {
 	long tracer = status_number(&check->status, "\nTracerPid:");
@@ -196,7 +218,8 @@ static int check_filters(struct check *check)
 }
 
 static int (*const checks[])(struct check *check) = {
-	check_state, check_agent, check_tracer, check_access, check_executable, check_filters,
+	check_state,   check_agent,      check_tracer,  check_access,
+	check_preload, check_executable, check_filters,
 };
 
 int attachable_check(pid_t pid, bool is_forced, char problem[ATTACHABLE_PROBLEM_MAX])
