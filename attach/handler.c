@@ -19,6 +19,9 @@
 
 #define ALL_SIGNALS (~UINT64_C(0))
 
+/* How long a thread may need to take its last signal, after the timers are deleted: it has to get a processor. */
+#define LAST_SIGNALS_NS 50000000
+
 /* A handler of the program that interrupts a continued call needs room too. */
 #define SIGNAL_STACK_MIN (64u << 10)
 
@@ -72,6 +75,12 @@ static void handle_pending(struct thread_area *area, int signo, void *context)
 			handle_signal(area, signo, &info, context);
 }
 
+static void mark_frame(struct thread_area *area, uintptr_t frame)
+{
+	if (area)
+		atomic_store(&area->frame, frame);
+}
+
 static void on_signal(int signo, siginfo_t *info, void *interrupted)
 {
 	ucontext_t *context = interrupted;
@@ -81,15 +90,16 @@ static void on_signal(int signo, siginfo_t *info, void *interrupted)
 
 	if (info->si_code != SI_TIMER)
 		attach_handler_forward(signo, info, context);
-	if (!area)
-		return;
-	handle_signal(area, signo, info, context);
+	if (area)
+		handle_signal(area, signo, info, context);
+	/* Also after a late signal, of a thread that is not sampled any more. */
 	if (!atomic_load(&continues_calls) || !stack_has_room(context) || !call_was_ended(context))
 		return;
-	atomic_store(&area->frame, (uintptr_t)__builtin_frame_address(0));
+	mark_frame(area, (uintptr_t)__builtin_frame_address(0));
 	call_continue(thread, context, signo);
-	atomic_store(&area->frame, 0);
-	handle_pending(area, signo, context);
+	mark_frame(area, 0);
+	if (area)
+		handle_pending(area, signo, context);
 }
 
 int attach_handler_install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)
@@ -118,7 +128,10 @@ int attach_handler_remove(int signo)
 
 	if (!err && now.handler != (void *)on_signal)
 		err = -EBUSY;
-	/* (The kernel drops instances that no thread has taken yet.) */
+	/* Then the kernel drops instances that no thread has taken yet. A thread that one has woken would see EINTR
+	 * without a handler, so the last ones get time. */
+	if (!err)
+		system_sleep(LAST_SIGNALS_NS);
 	if (!err)
 		err = disposition_set(signo, &ignored, NULL);
 	return err ? err : disposition_set(signo, &previous, NULL);
