@@ -134,6 +134,7 @@ static int page_read(struct page *page)
 	args->query.contexts = true; /* the page filters by labels */
 	if (!args->query.waits)
 		args->query.waits = WAIT_PARTS_KIND; /* and colours by state */
+	args->query.wait_guesses = true;
 	args->query.times = page->is_heatmap;
 	if (page->is_heatmap && args->metric == METRIC_ANY)
 		status = page_read_any(page);

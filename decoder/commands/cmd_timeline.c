@@ -22,8 +22,8 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const timeline_options[] = {
-	own_options, args_metrics, args_filters, args_period,  args_sources, args_trace,
-	args_bucket, args_renames, args_names,   args_reading, NULL,
+	own_options, args_metrics, args_filters, args_waits, args_period,  args_sources,
+	args_trace,  args_bucket,  args_renames, args_names, args_reading, NULL,
 };
 
 /* The metric of the lanes: wall-clock time shows what threads wait for; without it, CPU time. */
@@ -118,7 +118,9 @@ int cmd_timeline(int argc, char **argv)
 		message_print("timeline: --live does not apply here");
 		status = COMMAND_USAGE;
 	}
-	args.query.contexts = true; /* the page filters by labels */
+	args.query.contexts = true; /* the page filters by labels, and colours by state */
+	args.query.waits = WAIT_PARTS_KIND;
+	args.query.wait_guesses = true;
 	if (status == COMMAND_OK)
 		status = run_timeline(&args);
 	args_free(&args);

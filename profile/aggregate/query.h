@@ -97,6 +97,7 @@ struct query {
 	bool contexts;   /* store contexts in samples */
 	bool times;      /* split samples by their time, in milliseconds */
 	enum wait_parts waits; /* in wall-clock samples */
+	bool wait_guesses;     /* store in waits whether they are derived */
 	bool newest;           /* only the last sample of each thread in each chunk */
 
 	/* Required labels, "KEY=VALUE", of the sample or its recording. Of several labels with the

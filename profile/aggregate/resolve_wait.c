@@ -89,9 +89,12 @@ static void remove_parts(struct resolve *r, const struct stored_wait *stored, st
 
 	if (parts < WAIT_PARTS_OBJECT)
 		wait->on = 0;
-	/* Formats of other tools have no attribute for these, and must not have two samples with equal attributes. */
+	/* Formats of other tools have no attribute for these, and must not have two samples with
+	 * equal attributes. */
+	if (parts < WAIT_PARTS_OWNER && !r->query->wait_guesses)
+		wait->is_derived = 0;
 	if (parts < WAIT_PARTS_OWNER)
-		wait->call = wait->owner = wait->is_derived = 0;
+		wait->call = wait->owner = 0;
 	else if (stored->owner_stack)
 		wait->owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);
 }

@@ -20,6 +20,8 @@ static const struct {
 	unsigned rank;
 } functions[] = {
 	{ "take_gil", false, WAIT_GIL, RANK_REASON },
+	{ "ObjectMonitor::enter", true, WAIT_LOCK, RANK_REASON },
+	{ "ObjectMonitor::Enter", true, WAIT_LOCK, RANK_REASON },
 	{ "pthread_mutex_", true, WAIT_LOCK, RANK_CALL },
 	{ "pthread_rwlock_", true, WAIT_LOCK, RANK_CALL },
 	{ "lll_lock_", true, WAIT_LOCK, RANK_CALL },
@@ -127,7 +129,8 @@ static bool enters_kernel(const char *name, const char *library)
 	for (size_t i = 0; i < COUNT(c_libraries); i++)
 		if (!strncmp(base, c_libraries[i], strlen(c_libraries[i])))
 			return true;
-	return !strncmp(name, "runtime.", strlen("runtime.")) || !strcmp(name, "take_gil");
+	return !strncmp(name, "runtime.", strlen("runtime.")) || !strcmp(name, "take_gil") ||
+	       !strncmp(name, "ObjectMonitor::", strlen("ObjectMonitor::"));
 }
 
 void wait_guess_add(struct wait_guess *guess, const char *name, const char *library, bool is_kernel)

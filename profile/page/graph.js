@@ -57,7 +57,7 @@ const COLORINGS = {
 		text: 'Colour by state',
 		exists: () => graph.stateByLabel.some(state => state >= 0),
 		nodeColor: n => stateColor(STATE_NAMES[mainState(stateWeights(n))], n ? hash(graph.view.name(n)) % 5 - 2 : 0),
-		legend: () => STATE_NAMES.map(k => [stateColor(k), STATES[k][0]]),
+		legend: () => STATE_NAMES.map(k => [stateColor(k), STATES[k][0]]).concat(graph.guess ? [['none', graph.guess]] : []),
 	},
 };
 function stateColor(state, shift = 0) {
@@ -95,11 +95,14 @@ function boxColor(n) {
 	return color;
 }
 function drawLegend() {
-	const box = $('legend');
 	const items = hasBase()
 		? [[changeColor(1), 'grown'], [changeColor(0.02), 'little change'], [changeColor(-1), 'shrunk'],
 			['none', 'filled: now; pale and underlined: before; numbers: change in percentage points']]
 		: COLORINGS[graph.coloring].legend();
+	showLegend($('legend'), items);
+}
+/* Fill BOX with ITEMS: [colour, text]. */
+function showLegend(box, items) {
 	box.replaceChildren(...items.map(([color, text]) => {
 		const span = element('span'), mark = element('i');
 		mark.style.background = color;
@@ -675,6 +678,7 @@ function startGraph(meta, stacks) {
 	graph.kinds = new Set(Array.from({ length: stacks.frames - 1 }, (_, f) => kindOf(stacks, f + 1)));
 	for (const id of ['thread', 'label']) fillFilter(id);
 	graph.stateByLabel = statesByLabel(stacks);
+	graph.guess = guessText(stacks);
 	graph.colorings = Object.keys(COLORINGS).filter(name => !COLORINGS[name].exists || COLORINGS[name].exists());
 	graph.firstColoring = graph.colorings.includes('state') ? 'state' : 'kind';
 	for (const name of graph.colorings) option(name, COLORINGS[name].text, $('coloring'));

@@ -42,16 +42,17 @@ static void labels_append(struct buf *out, const char *lines)
 	}
 }
 
-/* State and cause of a wait. */
+/* State and cause of a wait, and whether the cause is a guess. */
 static void labels_append_wait(struct buf *out, const struct wait *wait)
 {
 	if (wait->state)
 		buf_printf(out, "state=%s\n", jfr_wait_states[wait->state]);
 	if (wait->cause)
-		buf_printf(out, "cause=%s\n", jfr_wait_causes[wait->cause]);
+		buf_printf(out, "cause=%s\n%s", jfr_wait_causes[wait->cause],
+			   wait->is_derived ? "cause-from=stack\n" : "");
 }
 
-/* Cache of label IDs: by thread, context, state and cause of a profile. */
+/* Cache of label IDs: by thread, context, state and cause of a profile, and whether that is a guess. */
 struct label_cache {
 	struct intern keys;
 	uint32_t *labels; /* by key */
@@ -64,7 +65,8 @@ static uint32_t label_cache_get(struct label_cache *cache, struct page_stacks *s
 {
 	const struct thread_key *thread = intern_key(&from->threads, s->thread);
 	const struct wait *wait = profile_wait(from, s->wait);
-	uint32_t key[4] = { thread->labels, s->context, wait->state, wait->cause };
+	uint32_t key[5] = { thread->labels, s->context, wait->state, wait->cause,
+			    wait->is_derived };
 	uint32_t known = cache->keys.count, id = intern(&cache->keys, key, sizeof(key));
 
 	if (id >= cache->capacity) {

@@ -16,6 +16,7 @@ struct timed_sample {
 	double count, total;    /* samples or objects; ns or bytes, 0 if unknown */
 	uint32_t stack, thread; /* 0: none */
 	uint32_t context;       /* 0: none */
+	uint32_t wait;          /* wall-clock samples, as the query wants it; 0: unknown */
 	uint16_t metric;        /* enum metric */
 	bool is_sleeping;       /* wall-clock samples: the thread did not run */
 };

@@ -8,30 +8,11 @@
 #include "profile/timed/timed_read.h"
 #include "profile/timed/timed_spans.h"
 
-#define MARKS_MAX   20000
-#define SPREAD_MAX  4096 /* samples that one event is spread over */
-#define CONTEXT_MAX (1u << 20)
+#define MARKS_MAX  20000
+#define SPREAD_MAX 4096 /* samples that one event is spread over */
 
 /* Bytes of samples with a context; spans of later ones are omitted. */
 #define CONTEXTS_MAX (256u << 20)
-
-/* Returns the ID of CONTEXT's lines with the state; 0 when out of memory. */
-static uint32_t context_with_state(struct timed_profile *out, uint32_t context, bool waits)
-{
-	struct intern *names = &out->profile.names;
-	struct buf text = BUF_INIT(CONTEXT_MAX);
-	uint32_t id = 0;
-
-	if (!context && out->contexts[waits])
-		return out->contexts[waits];
-	if (!buf_append_string(&text, intern_text(names, context)) &&
-	    !buf_append_string(&text, waits ? "state=waits\n" : "state=runs\n"))
-		id = intern(names, text.data, text.length);
-	buf_free(&text);
-	if (!context)
-		out->contexts[waits] = id;
-	return id;
-}
 
 /* Samples with a context, for the marks of their spans. */
 struct reading {
@@ -80,14 +61,13 @@ static int add_sample(void *arg, const struct timed_sample *s)
 	struct sample sample = { .stack = s->stack,
 				 .thread = s->thread,
 				 .context = s->context,
+				 .wait = s->wait,
 				 .metric = s->metric,
 				 .count = s->count / (double)parts,
 				 .total = s->total / (double)parts };
 
 	if (s->context && buf_append(&reading->contexts, s, sizeof(*s)) == -ENOMEM)
 		return -ENOMEM;
-	if (s->metric == METRIC_WALL)
-		sample.context = context_with_state(out, s->context, s->is_sleeping);
 	sample.count_variance = sample.count;
 	for (uint64_t i = 0; i < parts; i++) {
 		int64_t offset = (int64_t)((double)s->duration_ns * (double)i / (double)parts);

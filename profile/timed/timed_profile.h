@@ -1,7 +1,6 @@
 /* Profile of one metric whose samples have times, and its marks: the source of the timeline page.
  *
- * A wall-clock sample has the state of its thread as a label, "state=runs" or "state=waits". One that
- * stands for several is spread over its time. */
+ * A wall-clock sample that stands for several is spread over its time. */
 #ifndef PROFILE_TIMED_TIMED_PROFILE_H
 #define PROFILE_TIMED_TIMED_PROFILE_H
 
@@ -15,7 +14,6 @@ struct timed_profile {
 	struct buf marks; /* struct timed_mark; the last ones are omitted if there are too many */
 	uint64_t marks_cut;
 	int64_t row_ms; /* times of samples are multiples of it: 1, or more if there are many */
-	uint32_t contexts[2]; /* private: cached context 0, by state */
 };
 
 /* Read METRIC of FEED. Beyond SAMPLES_MAX different samples, times are rounded, so that more of them

@@ -9,6 +9,7 @@
 #include "profile/aggregate/event_weight.h"
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/resolve.h"
+#include "profile/aggregate/resolve_wait.h"
 #include "profile/basics/names.h"
 #include "profile/basics/text.h"
 #include "profile/jfr/polls.h"
@@ -36,6 +37,14 @@ static const struct {
 	 JFR_MASK(JFR_OBJECT) | JFR_MASK(JFR_LIVE_OBJECT) | JFR_MASK(JFR_LOCK))
 #define MARK_KINDS (JFR_MASK(JFR_STALL) | JFR_MASK(JFR_OTHER))
 
+/* Waits of the chunk's recent stacks. A guess reads a stack's functions, so it is made once. */
+#define KNOWN_WAITS 1024
+
+struct known_wait {
+	struct stored_wait stored; /* stack 0: free */
+	uint32_t id;
+};
+
 struct reader {
 	struct profile *profile;
 	const struct query *query;
@@ -50,6 +59,7 @@ struct reader {
 	const struct feed_chunk *from;
 	struct settings settings;
 	double factor; /* ns per tick */
+	struct known_wait waits[KNOWN_WAITS];
 };
 
 static int64_t limit_time(int64_t ns)
@@ -85,6 +95,34 @@ static int64_t sample_duration(const struct reader *r, const struct jfr_event *e
 	return limit_duration(ns);
 }
 
+static bool query_wants_waits(const struct query *query)
+{
+	return query->waits || query->states || query->causes;
+}
+
+static uint32_t find_wait(struct reader *r, const struct stored_wait *stored)
+{
+	struct known_wait *known =
+		&r->waits[(stored->stack ^ stored->wait ^ stored->state << 8) % KNOWN_WAITS];
+
+	if (!stored->stack || known->stored.stack != stored->stack ||
+	    known->stored.wait != stored->wait || known->stored.state != stored->state)
+		*known = (struct known_wait){ *stored, resolve_wait(&r->resolve, stored) };
+	return known->id;
+}
+
+/* Set the wait of S. Returns whether the query wants such a sample. */
+static bool read_wait(struct reader *r, const struct jfr_event *event, struct timed_sample *s)
+{
+	const struct stored_wait stored = { .wait = (uint64_t)event->slot[JFR_WAIT],
+					    .state = (uint64_t)event->slot[JFR_STATE],
+					    .stack = (uint64_t)event->slot[JFR_STACK] };
+
+	if (s->metric == METRIC_WALL && query_wants_waits(r->query))
+		s->wait = find_wait(r, &stored);
+	return filter_wait(&r->filter, s->wait);
+}
+
 static int read_sample(struct reader *r, const struct jfr_event *event)
 {
 	struct resolve *resolve = &r->resolve;
@@ -94,16 +132,17 @@ static int read_sample(struct reader *r, const struct jfr_event *event)
 	if (!event_weigh(resolve, &r->settings, event, &one) ||
 	    !(r->metrics & 1u << one.key.metric))
 		return 0;
+	s.metric = (uint16_t)one.key.metric;
 	s.thread = resolve_thread(resolve, one.key.thread);
 	s.context = resolve_context(resolve, (uint64_t)event->slot[JFR_CONTEXT]);
-	if (!filter_thread(&r->filter, s.thread) || !filter_context(&r->filter, s.context))
+	if (!filter_thread(&r->filter, s.thread) || !filter_context(&r->filter, s.context) ||
+	    !read_wait(r, event, &s))
 		return 0;
 	s.stack = resolve_stack(resolve, one.key.stack, one.key.class,
 				(enum jfr_frame_type)one.key.leaf);
 	if (!filter_stack(&r->filter, s.stack, s.thread))
 		return 0;
 	s.time_ns = reader_time(r, event->slot[JFR_TIME]);
-	s.metric = (uint16_t)one.key.metric;
 	s.count = (double)one.count;
 	s.total = tally_total(&one, &r->from->header, &r->settings);
 	if (s.metric == METRIC_MALLOC && r->query->weighted) {
@@ -245,6 +284,7 @@ static int read_chunk(struct reader *r, const struct feed_chunk *from)
 	period_add_chunk(&r->period, r->profile, &from->header);
 	resolve_open(&r->resolve, r->profile, r->query, &chunk, from);
 	filter_set_recording(&r->filter, r->resolve.labels);
+	memset(r->waits, 0, sizeof(r->waits));
 	err = read_events(r);
 	if (!err && r->visitor->chunk_end)
 		err = r->visitor->chunk_end(r->visitor->arg, from, r->resolve.labels);

@@ -1,74 +1,62 @@
 /* The timeline: a lane for each thread, coloured by state, the CPU time above, and marks. Positions in time are
  * milliseconds since the first sample. */
 
-const lanes = $('lanes'), cpu = $('cpu'), NAMES = 210, LANE = 15, CPU_HEIGHT = 52, TIME_AXIS = 18, IDLE_SHARE = 0.001, LEAST_MS = 4, WAIT_DEPTH = 10;
+const lanes = $('lanes'), cpu = $('cpu'), NAMES = 210, LANE = 15, CPU_HEIGHT = 52, TIME_AXIS = 18, IDLE_SHARE = 0.001, LEAST_MS = 4;
 const time = {
 	lanes: [], rows: [], from: 0, to: 1, length: 1, row: 1, interval: 1, range: null, cursor: 0, lane: 0,
 	anchor: null, dragging: false, idle: false, width: 0, ratio: 1, colors: [],
 };
-/* States: text, hue, saturation, lightness in both themes. A wait is named by the innermost functions. */
-const LANE_STATES = {
-	own: ['runs: program', 43, 90, 55, 50], script: ['runs: script', 168, 55, 40, 42], java: ['runs: Java', 140, 50, 42, 42],
-	library: ['runs: library', 207, 65, 55, 48], interpreter: ['runs: interpreter', 268, 40, 62, 55], kernel: ['runs: kernel', 14, 80, 55, 52],
-	lock: ['waits: lock', 330, 75, 48, 55], condition: ['waits: condition', 330, 25, 84, 32], io: ['waits: input, output', 195, 30, 80, 30], sleep: ['sleeps', 220, 8, 90, 24], wait: ['waits', 220, 12, 83, 30],
-};
-const LANE_STATE_NAMES = Object.keys(LANE_STATES), FIRST_WAIT = LANE_STATE_NAMES.indexOf('lock');
-const WAITS = [['lock', /lll_lock|mutex_lock|mutex_timedlock|rwlock|spin_lock|monitor_?enter|complete_monitor|ObjectMonitor::enter|acquire_lock|take_gil/i],
-	['sleep', /sleep|^(__)?(libc_)?pause|sigwait|sigsuspend/i],
-	['condition', /cond_|condvar|sem_|semaphore|park|Monitor::wait|Object\.wait|future/i],
-	['io', /^(__)?(p?read|p?write|recv|send|accept|connect|e?poll|p?select|epoll_p?wait|fsync|open|io_)/i]];
+/* What a lane shows: states, or, for metrics other than wall-clock time, kinds of frames. States of short samples come
+ * first: they are drawn from the lower edge on. */
+const LANE_STATES = ['running', 'runnable', 'lock', 'io', 'other', 'condition', 'idle'], UNKNOWN = LANE_STATES.length;
+const LANE_KINDS = Object.keys(KINDS), LANE_COUNT = UNKNOWN + 1 + LANE_KINDS.length;
+const RUNNING = LANE_STATES.indexOf('running'), LOCK = LANE_STATES.indexOf('lock'), CONDITION = LANE_STATES.indexOf('condition');
 const MARK_HUES = [0, 35, 350, 280, 220, 100, 130, 185];
-function laneStateColor(state) {
-	const [, hue, saturation, light, dark] = LANE_STATES[LANE_STATE_NAMES[state]];
-	return hsl(hue, saturation, theme.dark ? dark : light);
+/* Lanes have no text, so their colours are stronger than those of boxes. */
+function laneColor(i) {
+	const shift = theme.dark ? 16 : -14;
+	if (i < UNKNOWN) return stateColor(LANE_STATES[i], i >= CONDITION ? shift / 4 : shift);
+	return i === UNKNOWN ? hsl(60, 4, theme.dark ? 40 : 74) : kindColor(LANE_KINDS[i - UNKNOWN - 1], shift);
 }
+function laneText(i) {
+	if (i < UNKNOWN) return STATES[LANE_STATES[i]][0];
+	return i === UNKNOWN ? 'state not recorded' : KINDS[LANE_KINDS[i - UNKNOWN - 1]][0];
+}
+function isQuiet(i) { return i >= CONDITION && i <= UNKNOWN; }
+function isWait(i) { return i > RUNNING && i <= UNKNOWN; }
 function markColor(kind) { return hsl(MARK_HUES[kind], 75, theme.dark ? 65 : 42); }
 
 /* ---- lanes ---- */
 
-/* State of a sample by its stack, cached by node. */
-function makeStates(stacks) {
-	const runs = new Int8Array(stacks.parent.length).fill(-1), waits = runs.slice();
-	const kinds = { scriptLibrary: 'script', javaInlined: 'java', javaLibrary: 'java' };
-	const run = node => {
-		const kind = kindOf(stacks, stacks.frame[node]);
-		return LANE_STATE_NAMES.indexOf(kinds[kind] || kind);
-	};
-	const wait = node => {
-		const names = [];
-		for (; node > 0 && names.length < WAIT_DEPTH; node = stacks.parent[node]) names.push(stacks.name(stacks.frame[node]));
-		const found = WAITS.find(([, pattern]) => names.some(name => pattern.test(name)));
-		return LANE_STATE_NAMES.indexOf(found ? found[0] : 'wait');
-	};
-	return (node, isWait) => {
-		const cache = isWait ? waits : runs;
-		if (cache[node] < 0) cache[node] = Math.max(0, (isWait ? wait : run)(node));
-		return cache[node];
-	};
+/* Returns a function of a sample's index in SET: what its lane shows. */
+function laneStates(stacks, set, hasStates) {
+	const byLabel = statesByLabel(stacks).map(state => state < 0 ? UNKNOWN : LANE_STATES.indexOf(STATE_NAMES[state]));
+	if (hasStates) return i => byLabel[set.label[i]];
+	const byFrame = Uint8Array.from({ length: stacks.frames }, (_, f) => UNKNOWN + 1 + LANE_KINDS.indexOf(kindOf(stacks, f)));
+	return i => byFrame[stacks.frame[set.node[i]]];
 }
 /* A lane for each thread of each process. Its samples are in the order of time. */
-function makeLanes(stacks) {
-	const set = stacks.sets[0], stateOf = makeStates(stacks), known = new Map();
+function makeLanes(stacks, hasStates) {
+	const set = stacks.sets[0], stateOf = laneStates(stacks, set, hasStates), known = new Map();
 	const names = stacks.labels.map(lines => labelValue(lines, 'process')), processes = [...new Set(names)];
-	const processOf = Uint32Array.from(names, name => processes.indexOf(name)), used = new Uint8Array(LANE_STATE_NAMES.length);
-	const waits = stacks.labels.map(lines => labelValue(lines, 'state') === 'waits');
+	const processOf = Uint32Array.from(names, name => processes.indexOf(name)), used = new Uint8Array(LANE_COUNT);
 	time.states = new Uint8Array(set.count);
 	for (let i = 0; i < set.count; i++) {
 		const process = processOf[set.label[i]], key = process * stacks.threads.length + set.thread[i];
 		let lane = known.get(key);
 		if (!lane) {
-			lane = { process: processes[process], name: stacks.threads[set.thread[i]] || '(no thread)', samples: [], runs: 0, marks: [] };
+			lane = { process: processes[process], name: stacks.threads[set.thread[i]] || '(no thread)', samples: [], busy: 0, marks: [] };
 			known.set(key, lane);
 		}
-		const state = time.states[i] = stateOf(set.node[i], waits[set.label[i]]);
+		const state = time.states[i] = stateOf(i);
 		used[state] = 1;
 		lane.samples.push(i);
-		if (state < FIRST_WAIT) lane.runs += set.value[i];
+		if (!isWait(state) || state === LOCK) lane.busy += set.value[i];
 	}
 	time.used = [...used.keys()].filter(state => used[state]);
-	time.lanes = [...known.values()].sort((a, b) => a.process < b.process ? -1 : a.process > b.process ? 1 : b.runs - a.runs);
-	const whole = time.lanes.reduce((sum, lane) => sum + lane.runs, 0);
-	for (const lane of time.lanes) lane.idle = lane.runs <= IDLE_SHARE * whole;
+	time.lanes = [...known.values()].sort((a, b) => a.process < b.process ? -1 : a.process > b.process ? 1 : b.busy - a.busy);
+	const whole = time.lanes.reduce((sum, lane) => sum + lane.busy, 0);
+	for (const lane of time.lanes) lane.idle = lane.busy <= IDLE_SHARE * whole / time.lanes.length;
 	if (time.lanes.every(lane => lane.idle)) for (const lane of time.lanes) lane.idle = false;
 }
 function addMarks(meta) {
@@ -115,7 +103,7 @@ function firstSample(list, ms) {
 }
 function drawTime() {
 	if (!graph.selection || time.width <= NAMES) return;
-	time.colors = LANE_STATE_NAMES.map((_, i) => laneStateColor(i));
+	time.colors = Array.from({ length: LANE_COUNT }, (_, i) => laneColor(i));
 	time.test = sampleTest(graph.stacks.sets[0]);
 	drawCpu();
 	drawLanes();
@@ -127,7 +115,7 @@ function countThreads(count) {
 	const perBin = (time.to - time.from) / count, scale = (time.weight || 1) / (time.weight ? perBin : 1);
 	for (const lane of time.lanes)
 		for (let k = firstSample(lane.samples, time.from); k < lane.samples.length; k++) {
-			const i = lane.samples[k], at = row[i] * time.row, bins = time.states[i] < FIRST_WAIT ? running : time.states[i] === FIRST_WAIT && locked;
+			const i = lane.samples[k], at = row[i] * time.row, bins = !isWait(time.states[i]) ? running : time.states[i] === LOCK && locked;
 			if (at >= time.to) break;
 			if (bins && time.test(i)) bins[Math.floor((at - time.from) / perBin)] += value[i] * scale;
 		}
@@ -141,11 +129,12 @@ function drawCpu() {
 	const context = startDrawing(cpu, time.width, CPU_HEIGHT + TIME_AXIS, css('--bar')), plot = time.width - NAMES;
 	const [running, locked] = countThreads(Math.max(1, Math.floor(Math.min(plot / 2, (time.to - time.from) / (4 * time.interval)))));
 	const most = Math.max(...running, ...locked) || 1, w = plot / running.length;
-	context.fillStyle = laneStateColor(0);
-	running.forEach((v, b) => context.fillRect(NAMES + b * w, CPU_HEIGHT * (1 - v / most), w + 0.3, CPU_HEIGHT * v / most));
-	const waits = time.used.includes(FIRST_WAIT);
+	context.fillStyle = laneColor(time.used.includes(RUNNING) ? RUNNING : time.used[0] ?? UNKNOWN);
+	const left = b => Math.round((NAMES + b * w) * time.ratio) / time.ratio;
+	running.forEach((v, b) => context.fillRect(left(b), CPU_HEIGHT * (1 - v / most), left(b + 1) - left(b), CPU_HEIGHT * v / most));
+	const waits = time.used.includes(LOCK);
 	if (waits) {
-		context.strokeStyle = laneStateColor(FIRST_WAIT);
+		context.strokeStyle = laneColor(LOCK);
 		context.lineWidth = 1.5;
 		context.beginPath();
 		locked.forEach((v, b) => {
@@ -159,7 +148,7 @@ function drawCpu() {
 	context.textAlign = 'right';
 	context.fillStyle = css('--soft');
 	context.fillText(chartText(running, 'running'), NAMES - 8, 9);
-	context.fillStyle = laneStateColor(FIRST_WAIT);
+	context.fillStyle = laneColor(LOCK);
 	if (waits) context.fillText(chartText(locked, 'lock'), NAMES - 8, 25);
 	drawFreeMarks(context);
 	drawShade(context, CPU_HEIGHT);
@@ -224,33 +213,56 @@ function drawLanes() {
 		context.fillRect(xOf(time.cursor), time.lane * LANE, 2, LANE);
 	}
 }
-/* State of each pixel of the device: a short run stays visible among waits. A state lasts until the next sample, but
- * at most two intervals. */
-function pixelStates(lane) {
+/* Time of each state in each pixel of the device, as parts of the pixel's time: state by state. A state lasts until the next
+ * sample, but at most two intervals. */
+function pixelShares(lane) {
 	const { row } = graph.stacks.sets[0], { samples } = lane, { from, to, interval, test, states } = time;
-	const pixels = new Int8Array(Math.max(1, Math.round((time.width - NAMES) * time.ratio))).fill(-1), scale = pixels.length / (to - from);
+	const count = Math.max(1, Math.round((time.width - NAMES) * time.ratio)), scale = count / (to - from);
+	const size = count * LANE_COUNT, shares = time.shares?.length === size ? time.shares.fill(0) : time.shares = new Float32Array(size);
 	for (let k = firstSample(samples, from - 2 * interval); k < samples.length; k++) {
-		const i = samples[k], at = row[i] * time.row, state = states[i];
+		const i = samples[k], at = row[i] * time.row, first = states[i] * count;
 		if (at >= to) break;
 		if (!test(i)) continue;
 		const next = k + 1 < samples.length ? row[samples[k + 1]] * time.row : Infinity;
-		const end = Math.min(Math.max(next, at + time.row), at + 2 * interval);
-		let x = Math.max(0, Math.round((at - from) * scale));
-		const last = Math.min(pixels.length, Math.max(x + 1, Math.round((end - from) * scale)));
-		for (; x < last; x++) if (state < FIRST_WAIT || pixels[x] < 0 || pixels[x] >= FIRST_WAIT) pixels[x] = state;
+		const start = Math.max(0, (at - from) * scale), end = Math.min(count, (Math.min(Math.max(next, at + time.row), at + 2 * interval) - from) * scale);
+		for (let x = Math.floor(start); x < end; x++) shares[first + x] += Math.min(x + 1, end) - Math.max(x, start);
 	}
-	return pixels;
+	return [shares, count];
 }
+/* A column of a lane for each pixel: the states from the lower edge on, each as high as its part of the time. Even a short
+ * one is visible, except that of a thread without work. */
 function drawLane(context, lane, y) {
-	const pixels = pixelStates(lane);
+	const [shares, count] = pixelShares(lane), whole = (LANE - 2) * time.ratio, heights = time.used.map(() => 0);
 	context.fillStyle = time.back;
 	context.fillRect(NAMES, y + 1, time.width - NAMES, LANE - 2);
-	for (let start = 0, end; start < pixels.length; start = end) {
-		for (end = start + 1; end < pixels.length && pixels[end] === pixels[start]; end++);
-		if (pixels[start] < 0) continue;
-		context.fillStyle = time.colors[pixels[start]];
-		context.fillRect(NAMES + start / time.ratio, y + 1, (end - start) / time.ratio, LANE - 2);
-	}
+	const read = x => {
+		let same = true, left = whole;
+		time.used.forEach((state, u) => {
+			const share = shares[state * count + x], least = isQuiet(state) ? 0 : 2;
+			const h = share > 0 ? Math.min(left, Math.max(Math.round(share * whole), least)) : 0;
+			left -= h;
+			same = same && heights[u] === h;
+			heights[u] = h;
+		});
+		return same;
+	};
+	const draw = (from, to, list) => {
+		let bottom = whole;
+		list.forEach((h, u) => {
+			bottom -= h;
+			if (!h) return;
+			context.fillStyle = time.colors[time.used[u]];
+			context.fillRect(NAMES + from / time.ratio, y + 1 + bottom / time.ratio, (to - from) / time.ratio, h / time.ratio);
+		});
+	};
+	let start = 0, drawn = heights.slice();
+	for (let x = 0; x < count; x++)
+		if (!read(x)) {
+			draw(start, x, drawn);
+			start = x;
+			drawn = heights.slice();
+		}
+	draw(start, count, drawn);
 }
 function drawLaneMarks(context, lane, y) {
 	for (const mark of lane.marks) {
@@ -272,14 +284,10 @@ function drawShade(context, height) {
 /* Legend of the states and the marks that occur. */
 function drawStates() {
 	const marks = new Set(time.marks.map(mark => mark.kind));
-	const items = time.used.map(i => [laneStateColor(i), LANE_STATES[LANE_STATE_NAMES[i]][0]])
+	const items = time.used.map(i => [laneColor(i), laneText(i)])
 		.concat(time.kinds.map((name, kind) => [markColor(kind), name, kind]).filter(([, , kind]) => marks.has(kind)).map(([color, name]) => [color, 'mark: ' + name]));
-	$('states').replaceChildren(...items.map(([color, text]) => {
-		const span = element('span'), mark = element('i');
-		mark.style.background = color;
-		span.append(mark, text);
-		return span;
-	}));
+	if (graph.guess) items.push(['none', graph.guess]);
+	showLegend($('states'), items);
 }
 
 /* ---- ranges, stacks ---- */
@@ -321,7 +329,7 @@ function stackNames(i) {
 		names.push(stacks.name(stacks.frame[node]) + (stacks.module(stacks.frame[node]) ? ` [${stacks.module(stacks.frame[node])}]` : ''));
 	return names;
 }
-function stateText(i) { return LANE_STATES[LANE_STATE_NAMES[time.states[i]]][0]; }
+function stateText(i) { return laneText(time.states[i]); }
 function showStack(lane, ms) {
 	const i = sampleAt(lane, ms), box = $('stack');
 	box.hidden = i < 0;
@@ -434,7 +442,7 @@ function startTimeline(meta, stacks) {
 		weight: meta.unit === 'nanoseconds' ? 1e-6 : t.interval_ns / 1e6 }); /* milliseconds of a sample; 0: unknown */
 	time.length = Math.max(1, t.rows * t.row_ms + (t.interval_ns / 1e6 || 0));
 	time.to = time.length;
-	makeLanes(stacks);
+	makeLanes(stacks, statesByLabel(stacks).some(state => state >= 0));
 	addMarks(t);
 	makeRows();
 	graph.onSelect = () => { showRange(); drawTime(); };

@@ -20,4 +20,10 @@ grep -Eq '(src|href)=|https?://' "$work/java.html" && fail 'the page names somet
 	printf 'late 7/9 2000000000.0: cycles: \n\t7f </style> (/lib)\n\n'
 } >"$work/hostile.txt"
 "$agent" timeline "$work/hostile.txt" -o "$work/hostile.html" || exit 1
+# States that the recording has.
+waits=$(program wait_causes)
+mkdir "$work/out"
+profiled "$work/out" builtin WALL_INTERVAL=10ms FORK=off EXIT_TIMEOUT=30s timeout 100 "$waits" 1 "$work" 1 >/dev/null ||
+	fail "wait_causes: status $?"
+"$agent" timeline "$work"/out/*.jfr -o "$work/recorded.html" || exit 1
 HOME=$work node test/system/timeline.js "$browser" "$work"

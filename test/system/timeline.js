@@ -1,5 +1,5 @@
 // Opens timelines in Chromium, and uses them with mouse and keyboard.
-// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, alloc.html and hostile.html.
+// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, recorded.html, alloc.html and hostile.html.
 'use strict';
 const { runPageTest, check } = require('./browser.js');
 const [browser, dir] = process.argv.slice(2);
@@ -15,7 +15,7 @@ runPageTest(browser, dir + '/profile', async page => {
 
 	await open('java');
 	check('lanes', await value('time.lanes.length') === 25 && await value('time.rows.length') < 25, await value('time.rows.length'));
-	check('states', /runs: Java.*waits: lock.*mark: report/.test(await text('states')), await text('states'));
+	check('states', /running.*waits for a lock.*mark: report.*causes of waits are guessed/.test(await text('states')), await text('states'));
 	await page.clickElement('#idle');
 	check('idle threads are shown', await value('time.rows.length') === 25, await text('idle'));
 	await page.clickElement('#idle');
@@ -26,9 +26,9 @@ runPageTest(browser, dir + '/profile', async page => {
 	// A click shows a stack, a drag the flame graph of the range.
 	const [x, y] = await place(2000, 0), [x2] = await place(3000, 0);
 	await page.mouse('mouseMoved', x, y);
-	check('tooltip', /^\d\d:\d\d:\d\d\.\d+(runs|waits|sleeps)/.test(await text('tip')), await text('tip'));
+	check('tooltip', /^\d\d:\d\d:\d\d\.\d+(running|waits|idle)/.test(await text('tip')), await text('tip'));
 	await page.click(x, y);
-	check('a click shows the stack', /pool-1-thread-2.*(runs|waits)/.test(await text('moment')) && await value("$('frames').children.length") > 5, await text('moment'));
+	check('a click shows the stack', /pool-1-thread-\d.*(running|waits)/.test(await text('moment')) && await value("$('frames').children.length") > 5, await text('moment'));
 	await page.drag(x, y, x2, y);
 	const [from, to] = await value('time.range');
 	check('a range has its flame graph', await value('graph.view.total[0]') === await inside(from, to) && to - from > 900, await text('range'));
@@ -60,7 +60,12 @@ runPageTest(browser, dir + '/profile', async page => {
 	await page.print(dir + '/java.pdf');
 	await page.size(1280, 720);
 	await open('cpu');
-	check('CPU time only', !/waits/.test(await text('states')) && await value('graph.all') === 780, await text('states'));
+	check('CPU time only', /^program/.test(await text('states')) && !/waits|running/.test(await text('states')) && await value('graph.all') === 780, await text('states'));
+	await open('recorded');
+	check('recorded states', /running.*waits for a lock.*waits for a file, socket or pipe.*idle or asleep/.test(await text('states')) &&
+		!/guessed|not recorded/.test(await text('states')), await text('states'));
+	check('lanes have the states of the flame graph', await value(`(() => { const byLabel = statesByLabel(graph.stacks), set = graph.stacks.sets[0];
+		return set.label.every((l, i) => byLabel[l] >= 0 && laneText(time.states[i]) === STATES[STATE_NAMES[byLabel[l]]][0]); })()`), 'equal');
 	await open('alloc');
 	check('memory', await value("graph.meta.unit === 'bytes'"), await text('facts'));
 	await open('hostile');

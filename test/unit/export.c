@@ -160,7 +160,7 @@ START_TEST(profile_has_limit)
 }
 END_TEST
 
-/* A sleeping thread's event is spread over its time, and samples have the state as a label. */
+/* A sleeping thread's event is spread over its time, and samples have states. */
 START_TEST(profile_has_states)
 {
 	struct query query = QUERY_INIT;
@@ -170,16 +170,17 @@ START_TEST(profile_has_states)
 	int64_t last_ms = 0;
 
 	query.contexts = true;
+	query.waits = WAIT_PARTS_KIND;
 	open_recording(&feed);
 	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 1000), 0);
 	for (uint32_t i = 0; i < timed.profile.count; i++) {
 		const struct sample *s = &timed.profile.samples[i];
-		const char *labels = intern_text(&timed.profile.names, s->context);
+		uint32_t state = profile_wait(&timed.profile, s->wait)->state;
 
 		ck_assert_uint_eq(s->metric, METRIC_WALL);
 		ck_assert_double_eq(s->count, 1);
-		waits += !strcmp(labels, "state=waits\n");
-		runs += !strcmp(labels, "state=runs\n");
+		waits += state == WAIT_WAITING;
+		runs += state == WAIT_RUNNING;
 		last_ms = s->time_ms > last_ms ? s->time_ms : last_ms;
 	}
 	ck_assert_uint_eq(waits, 20);

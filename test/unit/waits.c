@@ -12,6 +12,7 @@
 #include "profile/waits/wait_chains.h"
 #include "profile/waits/wait_groups.h"
 #include "profile/aggregate/wait_guess.h"
+#include "profile/timed/timed_profile.h"
 #include "test/fixtures/jfr_waits.h"
 #include "test/fixtures/suite.h"
 
@@ -131,6 +132,16 @@ START_TEST(guesses)
 		{ { "__libc_read" }, "libc.so.6", false, WAIT_SYSCALL, "read" },
 		{ { "__libc_recv" }, "libpthread-2.17.so", false, WAIT_SOCKET_READ, NULL },
 		{ { "runtime.futex", "runtime.futexsleep" }, "server", false, WAIT_LOCK, NULL },
+		{ { "___pthread_cond_wait", "os::PlatformEvent::park", "ObjectMonitor::EnterI" },
+		  "libc.so.6",
+		  false,
+		  WAIT_LOCK,
+		  NULL },
+		{ { "___pthread_cond_wait", "ObjectMonitor::wait" },
+		  "libc.so.6",
+		  false,
+		  WAIT_CONDITION,
+		  NULL },
 		{ { "__wait4", "do_system" }, "libc.so.6", false, WAIT_CHILD, NULL },
 		{ { "select", "poll" }, "app", false, WAIT_NO_CAUSE, NULL },
 		{ { "", "____" }, "libc.so.6", false, WAIT_NO_CAUSE, NULL },
@@ -203,6 +214,38 @@ START_TEST(derives_waits)
 		ck_assert(profile_wait(&p, p.samples[i].wait)->is_derived);
 	profile_free(&p);
 	forget();
+}
+END_TEST
+
+/* The timeline's reader reads the same waits. */
+START_TEST(reads_waits_with_times)
+{
+	struct query query = QUERY_INIT;
+	struct timed_profile timed;
+	struct memory_feed feed;
+
+	for (int recorded = 0; recorded < 2; recorded++) {
+		record(recorded);
+		query = (struct query)QUERY_INIT;
+		query.waits = WAIT_PARTS_KIND;
+		query.wait_guesses = true;
+		memory_feed_init(&feed, recording, length);
+		ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 10000),
+				 0);
+		ck_assert(count_of(&timed.profile, 0, 1u << WAIT_LOCK) == 300);
+		ck_assert(count_of(&timed.profile, 1u << WAIT_RUNNABLE, 0) == (recorded ? 10 : 0));
+		for (uint32_t i = 0; i < timed.profile.count; i++)
+			ck_assert(profile_wait(&timed.profile, timed.profile.samples[i].wait)
+					  ->is_derived == !recorded);
+		timed_profile_free(&timed);
+		query.causes = 1u << WAIT_SOCKET_READ;
+		memory_feed_init(&feed, recording, length);
+		ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 10000),
+				 0);
+		ck_assert(count_of(&timed.profile, 0, 0) == 20);
+		timed_profile_free(&timed);
+		forget();
+	}
 }
 END_TEST
 
@@ -667,6 +710,7 @@ int main(void)
 	tcase_add_test(tcase, guesses);
 	tcase_add_test(tcase, reads_recorded_waits);
 	tcase_add_test(tcase, derives_waits);
+	tcase_add_test(tcase, reads_waits_with_times);
 	tcase_add_test(tcase, selects);
 	tcase_add_test(tcase, merges);
 	tcase_add_test(tcase, scales_to_exact_times);
