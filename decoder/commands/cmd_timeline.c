@@ -58,12 +58,18 @@ static int read_timed(struct timed_profile *timed, const struct args *args, enum
 	return status;
 }
 
+/* Processes can have different sampling intervals, so times are added up, not samples. */
+static bool shows_totals(const struct profile *profile, enum metric metric)
+{
+	return metric_is_memory(metric) || metric == METRIC_LOCK || profile->periods[metric] > 0;
+}
+
 static int write_page(struct timed_profile *timed, const struct args *args, enum metric metric)
 {
 	struct timeline timeline;
 	struct flamegraph graph = { .profile = &timed->profile,
 				    .metric = metric,
-				    .by_total = metric_is_memory(metric) || metric == METRIC_LOCK,
+				    .by_total = shows_totals(&timed->profile, metric),
 				    .min_share = args->min_share,
 				    .title = args->title,
 				    .row_ms = (uint32_t)timed->row_ms,

@@ -33,7 +33,7 @@ enum timed_mark_kind {
 	TIMED_POLL,  /* a long one, of an event loop */
 	TIMED_CRASH,
 	TIMED_LOSSES,    /* samples that were not recorded */
-	TIMED_REPORT,    /* start of a chunk */
+	TIMED_REPORT,    /* start of a file */
 	TIMED_GC,        /* garbage collection of the Java VM */
 	TIMED_SAFEPOINT, /* of the Java VM */
 	TIMED_SPAN,      /* of a trace: samples of one thread with the same span */

@@ -68,12 +68,11 @@ static int add_sample(void *arg, const struct timed_sample *s)
 
 	if (s->context && buf_append(&reading->contexts, s, sizeof(*s)) == -ENOMEM)
 		return -ENOMEM;
-	sample.count_variance = sample.count;
 	for (uint64_t i = 0; i < parts; i++) {
 		int64_t offset = (int64_t)((double)s->duration_ns * (double)i / (double)parts);
 
 		sample.time_ms = round_time(out, (s->time_ns + offset) / 1000000);
-		profile_add_sample(&out->profile, &sample);
+		profile_add_equal(&out->profile, &sample);
 	}
 	if (out->profile.count > reading->samples_max)
 		lengthen_rows(out, reading->samples_max);

@@ -58,7 +58,8 @@ struct reader {
 	struct filter filter;
 	const struct feed_chunk *from;
 	struct settings settings;
-	double factor; /* ns per tick */
+	double factor;   /* ns per tick */
+	uint32_t report; /* name of the last file with a mark, in the profile's names */
 	struct known_wait waits[KNOWN_WAITS];
 };
 
@@ -223,6 +224,7 @@ static int read_polls(struct reader *r, enum timed_mark_kind kind,
 	return err;
 }
 
+/* A report is a file of one or more chunks. */
 static int read_chunk_start(struct reader *r)
 {
 	struct timed_mark mark = { .kind = TIMED_REPORT,
@@ -234,6 +236,9 @@ static int read_chunk_start(struct reader *r)
 	    start != r->from->header.start_ns)
 		return 0;
 	mark.text = names_intern(&r->profile->names, text_base_name(r->from->file));
+	if (mark.text == r->report)
+		return 0;
+	r->report = mark.text;
 	return emit_mark(r, &mark);
 }
 
@@ -247,12 +252,15 @@ static int read_events(struct reader *r)
 
 	period_ticks(&r->period, &chunk->header, &from, &to);
 	jfr_scan_start(&scan, chunk,
-		       SAMPLE_KINDS | MARK_KINDS | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES));
+		       SAMPLE_KINDS | MARK_KINDS | JFR_MASK(JFR_SETTING) | JFR_MASK(JFR_LOSSES) |
+			       JFR_MASK(JFR_COST));
 	while (!err && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read_event(&r->settings, chunk, &event);
 		else if (!event.type || event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to)
 			continue;
+		else if (event.kind == JFR_COST)
+			costs_read(&r->profile->losses.costs, chunk, &event);
 		else if (event.kind == JFR_LOSSES)
 			err = read_losses(r, &event);
 		else if (JFR_MASK(event.kind) & MARK_KINDS)

@@ -70,17 +70,25 @@ function addMarks(meta) {
 		if (lane) lane.idle = false;
 	}
 }
-/* Shown rows: names of processes if there are several, and lanes. */
+/* Show samples that pass the filters and the search. */
+function applyFilters() {
+	const [set] = graph.stacks.sets, { matchTest } = graph;
+	time.test = sampleTest(set, matchTest && (i => matchTest(set, i)));
+	makeRows();
+	drawTime();
+}
+/* Shown rows: names of processes if there are several, and lanes. Filters and a search hide lanes without a match. */
 function makeRows() {
 	const several = new Set(time.lanes.map(lane => lane.process)).size > 1;
-	const shown = time.lanes.filter(lane => time.idle || !lane.idle);
+	const { threadOk, labelOk, matchTest } = graph, isFiltered = threadOk || labelOk || matchTest;
+	const shown = time.lanes.filter(lane => isFiltered ? lane.samples.some(time.test) : time.idle || !lane.idle);
 	time.rows = [];
 	shown.forEach((lane, i) => {
 		if (several && (!i || shown[i - 1].process !== lane.process)) time.rows.push({ title: lane.process || '(unknown process)' });
 		time.rows.push({ lane });
 	});
 	const idle = time.lanes.filter(lane => lane.idle).length;
-	$('idle').hidden = !idle;
+	$('idle').hidden = !idle || isFiltered;
 	$('idle').textContent = `${time.idle ? 'Hide' : 'Show'} ${idle} idle thread${idle === 1 ? '' : 's'}`;
 	$('idle').setAttribute('aria-pressed', time.idle);
 	time.lane = Math.min(time.lane, time.rows.length - 1);
@@ -104,7 +112,6 @@ function firstSample(list, ms) {
 function drawTime() {
 	if (!graph.selection || time.width <= NAMES) return;
 	time.colors = Array.from({ length: LANE_COUNT }, (_, i) => laneColor(i));
-	time.test = sampleTest(graph.stacks.sets[0]);
 	drawCpu();
 	drawLanes();
 	drawStates();
@@ -166,6 +173,7 @@ function drawMark(context, mark, y) {
 	const x = Math.max(NAMES, xOf(mark.at));
 	context.fillStyle = markColor(mark.kind);
 	if (mark.duration) context.fillRect(x, y, Math.max(2, xOf(mark.at + mark.duration) - x), 4);
+	else if (time.kinds[mark.kind] === 'report') context.fillRect(x, y, 1, 5);
 	else {
 		context.beginPath();
 		context.moveTo(x - 4, y);
@@ -214,17 +222,17 @@ function drawLanes() {
 	}
 }
 /* Time of each state in each pixel of the device, as parts of the pixel's time: state by state. A state lasts until the next
- * sample, but at most two intervals. */
+ * sample, but at most twice the sample's time. */
 function pixelShares(lane) {
-	const { row } = graph.stacks.sets[0], { samples } = lane, { from, to, interval, test, states } = time;
+	const { row, value } = graph.stacks.sets[0], { samples } = lane, { from, to, interval, weight, test, states } = time;
 	const count = Math.max(1, Math.round((time.width - NAMES) * time.ratio)), scale = count / (to - from);
 	const size = count * LANE_COUNT, shares = time.shares?.length === size ? time.shares.fill(0) : time.shares = new Float32Array(size);
-	for (let k = firstSample(samples, from - 2 * interval); k < samples.length; k++) {
+	for (let k = firstSample(samples, from - time.longest); k < samples.length; k++) {
 		const i = samples[k], at = row[i] * time.row, first = states[i] * count;
 		if (at >= to) break;
 		if (!test(i)) continue;
 		const next = k + 1 < samples.length ? row[samples[k + 1]] * time.row : Infinity;
-		const start = Math.max(0, (at - from) * scale), end = Math.min(count, (Math.min(Math.max(next, at + time.row), at + 2 * interval) - from) * scale);
+		const start = Math.max(0, (at - from) * scale), end = Math.min(count, (Math.min(Math.max(next, at + time.row), at + 2 * (weight ? Math.max(time.row, weight * value[i]) : interval)) - from) * scale);
 		for (let x = Math.floor(start); x < end; x++) shares[first + x] += Math.min(x + 1, end) - Math.max(x, start);
 	}
 	return [shares, count];
@@ -438,14 +446,18 @@ function readPair(text) {
 function writePair(pair) { return pair ? pair.map(v => Math.round(v * 1000) / 1000).join('-') : ''; }
 function startTimeline(meta, stacks) {
 	const t = meta.timeline;
-	Object.assign(time, { start: t.start_ms, row: t.row_ms, kinds: t.kinds, interval: Math.max(t.row_ms, t.interval_ns / 1e6),
-		weight: meta.unit === 'nanoseconds' ? 1e-6 : t.interval_ns / 1e6 }); /* milliseconds of a sample; 0: unknown */
+	const { value, count } = stacks.sets[0], weight = meta.unit === 'nanoseconds' ? 1e-6 : 0; /* milliseconds of a sample; 0: unknown */
+	Object.assign(time, { start: t.start_ms, row: t.row_ms, kinds: t.kinds, weight,
+		interval: Math.max(t.row_ms, weight ? weight * value.reduce((a, b) => a + b, 0) / count : t.interval_ns / 1e6) });
+	time.longest = 2 * Math.max(time.interval, weight * value.reduce((a, b) => Math.max(a, b), 0));
 	time.length = Math.max(1, t.rows * t.row_ms + (t.interval_ns / 1e6 || 0));
 	time.to = time.length;
 	makeLanes(stacks, statesByLabel(stacks).some(state => state >= 0));
 	addMarks(t);
+	time.test = () => true;
 	makeRows();
-	graph.onSelect = () => { showRange(); drawTime(); };
+	graph.onSelect = () => { showRange(); applyFilters(); };
+	graph.onSearch = applyFilters;
 	graph.extraState = () => ({ a: writePair(time.range), w: time.from || time.to < time.length ? writePair([time.from, time.to]) : '' });
 	graph.onLoad = s => {
 		time.range = readPair(s.a);

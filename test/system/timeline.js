@@ -19,6 +19,11 @@ runPageTest(browser, dir + '/profile', async page => {
 	await page.clickElement('#idle');
 	check('idle threads are shown', await value('time.rows.length') === 25, await text('idle'));
 	await page.clickElement('#idle');
+	await key('/');
+	await page.type('ObjectMonitor::enter');
+	check('a search hides lanes without a match', await value("time.rows.every(r => /pool-1/.test(r.lane.name)) && time.rows.length > 1 && $('idle').hidden"), await text('match'));
+	await page.clickElement('#reset');
+	check('without a search', await value('time.rows.length') === 6, await value('time.rows.length'));
 	const colors = await value(`(() => { const d = lanes.getContext('2d').getImageData(NAMES, 0, 400, 60).data, s = new Set();
 		for (let i = 0; i < d.length; i += 4) s.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return s.size; })()`);
 	check('colours', colors >= 4, colors);
@@ -60,7 +65,8 @@ runPageTest(browser, dir + '/profile', async page => {
 	await page.print(dir + '/java.pdf');
 	await page.size(1280, 720);
 	await open('cpu');
-	check('CPU time only', /^program/.test(await text('states')) && !/waits|running/.test(await text('states')) && await value('graph.all') === 780, await text('states'));
+	check('CPU time only', /^program/.test(await text('states')) && !/waits|running/.test(await text('states')) && await value('graph.all') === 7.8e9, await text('states'));
+	check('one mark for a report of several chunks', await value("time.marks.filter(m => time.kinds[m.kind] === 'report').length") === 1, 1);
 	await open('recorded');
 	check('recorded states', /running.*waits for a lock.*waits for a file, socket or pipe.*idle or asleep/.test(await text('states')) &&
 		!/guessed|not recorded/.test(await text('states')), await text('states'));
