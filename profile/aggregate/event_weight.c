@@ -3,6 +3,9 @@
 
 #include "profile/aggregate/heap.h"
 
+/* Samples of one event: a larger number is damage, and could not be converted to double and back. */
+#define COUNT_MAX (INT64_MAX >> 2)
+
 bool event_weigh(struct resolve *resolve, const struct settings *settings,
 		 const struct jfr_event *event, struct tally *t)
 {
@@ -17,7 +20,7 @@ bool event_weigh(struct resolve *resolve, const struct settings *settings,
 	case JFR_WALL_SAMPLE:
 		t->key.metric = resolve_is_cpu(resolve, event) ? METRIC_CPU : METRIC_WALL;
 		if (event->kind == JFR_WALL_SAMPLE && slot[JFR_SAMPLES] > 0)
-			t->count = slot[JFR_SAMPLES];
+			t->count = slot[JFR_SAMPLES] < COUNT_MAX ? slot[JFR_SAMPLES] : COUNT_MAX;
 		break;
 	case JFR_MALLOC:
 		t->key.metric = METRIC_MALLOC;
@@ -69,4 +72,16 @@ double tally_total(const struct tally *t, const struct jfr_header *header,
 	if (t->key.metric == METRIC_LOCK)
 		return (double)t->total * (1e9 / (double)header->ticks_per_second);
 	return (double)t->total;
+}
+
+/* An event has at most 4096 parts, and this part of the remaining ones. */
+#define PARTS_SHARE (EVENT_PARTS_MAX / 4096)
+
+int64_t event_parts(int64_t count, uint64_t *sum)
+{
+	int64_t most = 1 + (int64_t)((EVENT_PARTS_MAX - *sum) / PARTS_SHARE);
+	int64_t parts = count < 1 ? 1 : count < most ? count : most;
+
+	*sum += (uint64_t)parts - 1;
+	return parts;
 }

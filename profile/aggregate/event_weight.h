@@ -16,4 +16,10 @@ bool event_weigh(struct resolve *resolve, const struct settings *settings,
 double tally_total(const struct tally *t, const struct jfr_header *header,
 		   const struct settings *settings);
 
+/* Returns the number of parts that an event of COUNT samples is spread over in time. *SUM is the sum
+ * of the parts so far, at first 0. It stays below EVENT_PARTS_MAX and one for each event: events
+ * have fewer and longer parts, the more parts there were. */
+#define EVENT_PARTS_MAX (1u << 21)
+int64_t event_parts(int64_t count, uint64_t *sum);
+
 #endif

@@ -19,6 +19,7 @@ struct worker {
 	const struct query *query;
 	struct period period;
 	uint32_t metrics, kinds;
+	uint64_t parts; /* for event_parts() */
 };
 
 static const struct {
@@ -33,6 +34,13 @@ static const struct {
 	{ METRIC_LOCK, JFR_MASK(JFR_LOCK) },
 };
 
+/* Add to a sum of a recording, which may have any numbers. */
+static void add_limited(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static bool worker_add_event(struct worker *w, const struct tally *one, int64_t time)
 {
 	struct tally *sum = tallies_get(&w->tallies, &one->key);
@@ -41,16 +49,14 @@ static bool worker_add_event(struct worker *w, const struct tally *one, int64_t 
 		return false;
 	if (time > sum->newest)
 		sum->newest = time;
-	sum->count += one->count;
-	sum->total += one->total;
+	add_limited(&sum->count, one->count);
+	add_limited(&sum->total, one->total);
 	sum->scaled_count += one->scaled_count;
 	sum->scaled_total += one->scaled_total;
 	sum->count_variance += one->count_variance;
 	sum->total_variance += one->total_variance;
 	return true;
 }
-
-#define SPREAD_MAX 4096 /* intervals that one event is spread over; the rest is at its start */
 
 /* Add ONE with its time in milliseconds. A wall-clock event stands for several samples, at intervals
  * from its time on, as in async-profiler. */
@@ -61,22 +67,22 @@ static bool worker_add_event_at(struct worker *w, const struct settings *setting
 	int64_t start_ns = ticks_to_ns_by(&chunk->header, factor, time), count = one.count;
 	int64_t interval_ns =
 		settings->wall_interval_ns ? settings->wall_interval_ns : settings->cpu_interval_ns;
-	int64_t spread = one.key.metric != METRIC_WALL ? 1
-			 : count < SPREAD_MAX          ? count
-						       : SPREAD_MAX;
+	int64_t parts = one.key.metric != METRIC_WALL ? 1 : event_parts(count, &w->parts);
+	uint64_t before = 0;
 	bool ok = true;
 
 	if (interval_ns <= 0 || interval_ns > INT64_C(60) * 1000000000)
 		interval_ns = 50000000;
-	for (int64_t i = spread; i-- > 0 && ok;) {
+	for (int64_t i = 0; i < parts && ok; i++) {
 		struct tally part = one;
 
-		if (spread > 1) {
-			part.count = i ? 1 : count - spread + 1;
+		part.key.time_ms =
+			(int64_t)((uint64_t)start_ns + before * (uint64_t)interval_ns) / 1000000;
+		if (parts > 1) {
+			part.count = count / parts + (i < count % parts);
 			part.scaled_count = (double)part.count;
 		}
-		part.key.time_ms =
-			(int64_t)((uint64_t)start_ns + (uint64_t)(i * interval_ns)) / 1000000;
+		before += (uint64_t)part.count;
 		ok = worker_add_event(w, &part, time);
 	}
 	return ok;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate/event_weight.h"
 #include "profile/timed/timed_read.h"
 #include "profile/timed/timed_spans.h"
 
-#define MARKS_MAX  20000
-#define SPREAD_MAX 4096 /* samples that one event is spread over */
+#define MARKS_MAX 20000
 
 /* Bytes of samples with a context; spans of later ones are omitted. */
 #define CONTEXTS_MAX (256u << 20)
@@ -19,6 +19,7 @@ struct reading {
 	struct timed_profile *out;
 	struct buf contexts; /* struct timed_sample */
 	uint32_t samples_max;
+	uint64_t parts; /* for event_parts() */
 };
 
 /* Longest row: with more samples than that allows, the profile grows. */
@@ -55,9 +56,8 @@ static int add_sample(void *arg, const struct timed_sample *s)
 {
 	struct reading *reading = arg;
 	struct timed_profile *out = reading->out;
-	uint64_t parts = s->metric != METRIC_WALL || !(s->count > 1) ? 1
-			 : s->count < SPREAD_MAX                     ? (uint64_t)s->count
-								     : SPREAD_MAX;
+	int64_t parts =
+		s->metric != METRIC_WALL ? 1 : event_parts((int64_t)s->count, &reading->parts);
 	struct sample sample = { .stack = s->stack,
 				 .thread = s->thread,
 				 .context = s->context,
@@ -68,7 +68,7 @@ static int add_sample(void *arg, const struct timed_sample *s)
 
 	if (s->context && buf_append(&reading->contexts, s, sizeof(*s)) == -ENOMEM)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < parts; i++) {
+	for (int64_t i = 0; i < parts; i++) {
 		int64_t offset = (int64_t)((double)s->duration_ns * (double)i / (double)parts);
 
 		sample.time_ms = round_time(out, (s->time_ns + offset) / 1000000);

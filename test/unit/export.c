@@ -8,6 +8,7 @@
 
 #include "core/fd.h"
 #include "engine/jfr/jfr_write.h"
+#include "profile/aggregate/event_weight.h"
 #include "profile/aggregate/memory_feed.h"
 #include "profile/encode/proto_read.h"
 #include "profile/export/export.h"
@@ -195,6 +196,20 @@ START_TEST(profile_has_states)
 	ck_assert_uint_eq(timed.marks.length / sizeof(struct timed_mark), 5);
 	timed_profile_free(&timed);
 	munmap(recording, recording_length);
+}
+END_TEST
+
+/* Events of many samples have fewer parts, the more parts there were. */
+START_TEST(parts_are_bounded)
+{
+	uint64_t sum = 0, parts = 0;
+
+	ck_assert_int_eq(event_parts(0, &sum), 1);
+	ck_assert_int_eq(event_parts(4000, &sum), 4000);
+	for (int i = 0; i < 1000000; i++)
+		parts += (uint64_t)event_parts(INT64_MAX, &sum);
+	ck_assert_uint_le(parts, EVENT_PARTS_MAX + 1000000);
+	ck_assert_int_eq(event_parts(INT64_MAX, &sum), 1);
 }
 END_TEST
 
@@ -428,6 +443,7 @@ int main(void)
 
 	tcase_add_test(tcase, store_has_all);
 	tcase_add_test(tcase, profile_has_states);
+	tcase_add_test(tcase, parts_are_bounded);
 	tcase_add_test(tcase, profile_has_limit);
 	tcase_add_test(tcase, speedscope_has_all);
 	tcase_add_test(tcase, firefox_has_all);
