@@ -100,7 +100,7 @@ void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint3
 }
 
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
-		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
+		     enum jfr_thread_state state, uint64_t samples, uint64_t span_ticks)
 {
 	struct event e;
 	uint8_t *extra;

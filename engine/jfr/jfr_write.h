@@ -121,9 +121,9 @@ void jfr_execution_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint3
 			  enum jfr_thread_state state);
 
 /* SAMPLES consecutive samples on the same stack, during SPAN_TICKS. STATE is RUNNABLE or
- * SLEEPING. */
+ * SLEEPING. Other readers than ours read at most 31 bits of SAMPLES. */
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
-		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks);
+		     enum jfr_thread_state state, uint64_t samples, uint64_t span_ticks);
 
 /* WEIGHT: the bytes of all allocations that this sample stands for. */
 void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,

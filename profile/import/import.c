@@ -38,7 +38,7 @@ int import_convert(const struct import_format *format, const uint8_t *data, size
 {
 	struct import_input input = { .data = data, .length = length, .time_ns = time_ns };
 	struct import_writer w;
-	int err = import_writer_open(&w, fd), written;
+	int err = import_writer_open(&w, fd, length), written;
 
 	if (!err)
 		err = format->read(&input, &w);

@@ -82,7 +82,7 @@ static int read_line(struct import_input *input, struct import_writer *w,
 	}
 	import_stack_reverse(w);
 	if (sample.count && import_write_sample(w, &sample))
-		return import_reject(input, line->text, "a number that is too large");
+		return import_reject(input, line->text, IMPORT_TOO_LARGE);
 	return 0;
 }
 

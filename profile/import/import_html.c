@@ -26,16 +26,16 @@ bool import_html_matches(const uint8_t *data, size_t length)
 
 /* A frame whose children are being read. */
 struct level {
-	uint32_t name; /* index in the table */
-	enum jfr_frame_type type;
-	uint64_t left; /* width without the children so far */
+	uint32_t frame; /* ID in the writer */
+	uint64_t left;  /* width without the children so far */
 };
 
 struct html {
 	struct import_input *input;
 	struct import_writer *w;
 	struct intern texts;
-	uint32_t *names; /* IDs in texts */
+	uint32_t *names;  /* IDs in texts */
+	uint32_t *frames; /* IDs in the writer, by name and type; 0: not used yet */
 	size_t name_count, name_capacity;
 	struct level *levels;
 	size_t depth; /* number of levels; the first is the whole */
@@ -118,15 +118,24 @@ static int pop_level(struct html *h)
 	if (!sample.count || !h->depth)
 		return 0;
 	import_stack_begin(h->w);
-	for (size_t i = h->depth; i; i--) { /* without the whole, level 0 */
-		const struct level *level = &h->levels[i];
-		struct import_frame frame = { .type = level->type };
-
-		frame.name.text = intern_text(&h->texts, h->names[level->name]);
-		frame.name.length = intern_length(&h->texts, h->names[level->name]);
-		import_stack_add(h->w, &frame);
-	}
+	for (size_t i = h->depth; i; i--) /* without the whole, level 0 */
+		import_stack_add_id(h->w, h->levels[i].frame);
 	return import_write_sample(h->w, &sample);
+}
+
+/* Returns the frame of KEY: index of the name, and type. */
+static uint32_t find_frame(struct html *h, uint64_t key)
+{
+	struct import_frame frame = { .type = (key & 7) <= JFR_FRAME_C1
+						      ? (enum jfr_frame_type)(key & 7)
+						      : JFR_FRAME_NATIVE };
+
+	if (!h->frames[key]) {
+		frame.name.text = intern_text(&h->texts, h->names[key >> 3]);
+		frame.name.length = intern_length(&h->texts, h->names[key >> 3]);
+		h->frames[key] = import_frame_id(h->w, &frame);
+	}
+	return h->frames[key];
 }
 
 static int push_level(struct html *h, uint64_t key, uint64_t level, uint64_t width)
@@ -145,9 +154,7 @@ static int push_level(struct html *h, uint64_t key, uint64_t level, uint64_t wid
 		parent->left -= width < parent->left ? width : parent->left;
 	}
 	h->levels[level] = (struct level){
-		.name = (uint32_t)(key >> 3),
-		.type = (key & 7) <= JFR_FRAME_C1 ? (enum jfr_frame_type)(key & 7)
-						  : JFR_FRAME_NATIVE,
+		.frame = find_frame(h, key),
 		.left = width,
 	};
 	h->depth = level + 1;
@@ -208,7 +215,7 @@ static int read_calls(struct html *h, const char *at, const char *end)
 	}
 	while (!err && h->depth)
 		if (pop_level(h))
-			err = import_reject(h->input, at, "a number that is too large");
+			err = import_reject(h->input, at, IMPORT_TOO_LARGE);
 	return err;
 }
 
@@ -223,13 +230,16 @@ int import_html_read(struct import_input *input, struct import_writer *w)
 	err = h.levels ? read_names(&h, &at, end) : -ENOMEM;
 	if (!err) {
 		at = find_text(at, end, "unpack(cpool);");
-		err = at ? read_calls(&h, at, end)
-			 : import_reject(input, start, "a page without frames");
+		h.frames = calloc(h.name_count + 1, 8 * sizeof(*h.frames));
+		err = !at         ? import_reject(input, start, "a page without frames")
+		      : !h.frames ? -ENOMEM
+				  : read_calls(&h, at, end);
 	}
 	if (err == -ENOMEM && !w->err)
 		w->err = err;
 	intern_free(&h.texts);
 	free(h.names);
+	free(h.frames);
 	free(h.levels);
 	return err;
 }

@@ -15,7 +15,7 @@ struct key_head {
 
 #define KEY_MAX (1u << 20)
 
-int import_memory_add(struct import_memory *memory, const struct import_writer *w,
+int import_memory_add(struct import_memory *memory, struct import_writer *w,
 		      const struct import_sample *sample, const struct import_memory_values *add)
 {
 	struct key_head head = { .tid = sample->tid,
@@ -25,7 +25,8 @@ int import_memory_add(struct import_memory *memory, const struct import_writer *
 	struct import_memory_values *sum;
 	struct buf key = BUF_INIT(KEY_MAX);
 	uint32_t id = 0;
-	int err = buf_append(&key, &head, sizeof(head));
+	int err = import_take_size(w, sample->labels.length) ? buf_append(&key, &head, sizeof(head))
+							     : -EFBIG;
 
 	if (!err)
 		err = buf_append(&key, sample->thread.text, sample->thread.length);

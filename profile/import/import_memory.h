@@ -19,7 +19,7 @@ struct import_memory {
 
 /* Add VALUES to those of the writer's current stack, of the thread and the labels of SAMPLE. Returns
  * 0, -ENOMEM, or -ERANGE if a sum is too large. */
-int import_memory_add(struct import_memory *memory, const struct import_writer *w,
+int import_memory_add(struct import_memory *memory, struct import_writer *w,
 		      const struct import_sample *sample,
 		      const struct import_memory_values *values);
 

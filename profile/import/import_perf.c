@@ -100,20 +100,18 @@ static bool read_event(struct perf_head *head, const char *at, const char *end)
 
 static bool read_head(struct perf_head *head, const struct import_line *line)
 {
-	const char *start = skip_blanks(line->text, line->end), *at = start, *word;
+	const char *start = skip_blanks(line->text, line->end), *at = start, *word = start, *colon;
 
 	*head = (struct perf_head){ 0 };
-	/* The command may have blanks and colons: search the first word that is a time. */
-	for (; at < line->end; at = word + 1) {
-		word = memchr(at, ':', (size_t)(line->end - at));
-		if (!word)
-			return false;
-		at = word;
-		while (at > start && at[-1] != ' ' && at[-1] != '\t')
-			at--;
-		if (read_time(at, word, &head->time_ns))
-			return read_thread(head, start, at) &&
-			       read_event(head, word + 1, line->end);
+	/* The command may have blanks and colons: search the first word that begins with a time and a
+	 * colon. */
+	for (; at < line->end; word = at = skip_blanks(at, line->end)) {
+		while (at < line->end && *at != ' ' && *at != '\t')
+			at++;
+		colon = memchr(word, ':', (size_t)(at - word));
+		if (colon && read_time(word, colon, &head->time_ns))
+			return read_thread(head, start, word) &&
+			       read_event(head, colon + 1, line->end);
 	}
 	return false;
 }
@@ -266,7 +264,7 @@ int import_perf_read(struct import_input *input, struct import_writer *w)
 		sample.tid = head.tid;
 		sample.thread = head.comm;
 		if (import_write_sample(w, &sample))
-			return import_reject(input, line.text, "a number that is too large");
+			return import_reject(input, line.text, IMPORT_TOO_LARGE);
 	}
 	return 0;
 }

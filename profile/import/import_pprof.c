@@ -26,7 +26,6 @@ enum {
 };
 
 #define COLUMNS_MAX 64
-#define TOO_LARGE   "a number that is too large"
 
 /* Meaning of a column of values. */
 enum role {
@@ -54,9 +53,13 @@ static const struct {
 	{ "space", "bytes", ROLE_LIVE_BYTES },
 };
 
+/* Numbers of a row: fields 1 to 5. */
+#define ROW_NUMBERS 6
+
 /* A row of a table, by its ID in the file. */
 struct row {
 	struct proto_reader message;
+	uint64_t numbers[ROW_NUMBERS];
 	uint32_t frames[2]; /* location: first and last + 1 in pprof.frames; 0: not read yet */
 };
 
@@ -142,17 +145,23 @@ static uint64_t message_number(struct proto_reader message, unsigned number)
 	return value;
 }
 
-/* Add a row by its ID, field 1. */
-static int add_row(struct table *table, const struct proto_field *field)
+/* Add a row by its ID, field 1. Its numbers are read once, as many others may refer to it. */
+static int add_row(struct table *table, const struct proto_field *from)
 {
-	uint64_t key = message_number(reader_of(field), 1);
-	uint32_t id = intern(&table->ids, &key, sizeof(key));
-	struct row *rows = array_reserve(table->rows, &table->capacity, id, sizeof(*rows));
+	struct row row = { .message = reader_of(from) }, *rows;
+	struct proto_reader message = row.message;
+	struct proto_field field;
+	uint32_t id;
 
+	while (proto_next(&message, &field))
+		if (field.number < ROW_NUMBERS && !field.data)
+			row.numbers[field.number] = field.value;
+	id = intern(&table->ids, &row.numbers[1], sizeof(row.numbers[1]));
+	rows = array_reserve(table->rows, &table->capacity, id, sizeof(*rows));
 	if (!id || !rows)
 		return -ENOMEM;
 	table->rows = rows;
-	rows[id] = (struct row){ .message = reader_of(field) };
+	rows[id] = row;
 	return 0;
 }
 
@@ -256,10 +265,10 @@ static uint32_t add_frame(struct pprof_input *p, struct proto_reader line,
 	if (!function)
 		return 0;
 	frame.line = (uint32_t)message_number(line, 2);
-	frame.name = string_at(p, message_number(function->message, 2));
+	frame.name = string_at(p, function->numbers[2]);
 	if (!frame.name.length)
-		frame.name = string_at(p, message_number(function->message, 3));
-	file = string_at(p, message_number(function->message, 4));
+		frame.name = string_at(p, function->numbers[3]);
+	file = string_at(p, function->numbers[4]);
 	frame.module = library->length ? *library : file;
 	return import_frame_id(p->w, &frame);
 }
@@ -280,15 +289,15 @@ static int append_frame(struct pprof_input *p, uint32_t id)
 static int read_location(struct pprof_input *p, struct row *location)
 {
 	struct proto_reader message = location->message;
-	const struct row *mapping = find_row(&p->mappings, message_number(message, 2));
+	const struct row *mapping = find_row(&p->mappings, location->numbers[2]);
 	struct import_text library = { "", 0 };
 	struct import_frame unknown = { .name = { "[unknown]", 9 }, .type = JFR_FRAME_NATIVE };
 	uint32_t first = p->frame_count;
 	struct proto_field field;
 	int err = 0;
 
-	if (mapping)
-		library = import_file_name(string_at(p, message_number(mapping->message, 5)));
+	if (mapping && import_take_size(p->w, string_at(p, mapping->numbers[5]).length))
+		library = import_file_name(string_at(p, mapping->numbers[5]));
 	while (!err && proto_next(&message, &field))
 		if (field.number == 4 && field.data)
 			err = append_frame(p, add_frame(p, reader_of(&field), &library));
@@ -310,7 +319,8 @@ static int add_location(struct pprof_input *p, uint64_t key)
 		return -ENOMEM;
 	if (!location->frames[1])
 		err = read_location(p, location);
-	for (uint32_t i = location->frames[0]; !err && i < location->frames[1]; i++)
+	for (uint32_t i = location->frames[0];
+	     !err && i < location->frames[1] && p->w->depth < IMPORT_DEPTH_MAX; i++)
 		import_stack_add_id(p->w, p->frames[i]);
 	return err;
 }
@@ -322,17 +332,21 @@ static void read_label(struct pprof_input *p, struct import_sample *s, struct pr
 	struct import_text key = string_at(p, message_number(label, 1)),
 			   text = string_at(p, message_number(label, 2));
 	uint64_t number = message_number(label, 3);
+	size_t length = p->labels.length;
 
+	if (!import_take_size(p->w, key.length + text.length))
+		return;
 	if (text_equals(&key, "thread") && text.length) {
 		import_read_thread(s, text.text, text.length);
 	} else if (text_equals(&key, "tid") && number && number <= INT32_MAX) {
 		s->tid = (uint32_t)number;
 	} else if (key.length && text.length && !memchr(key.text, '\n', key.length) &&
 		   !memchr(key.text, '=', key.length) && !memchr(text.text, '\n', text.length)) {
-		buf_append(&p->labels, key.text, key.length);
-		buf_append(&p->labels, "=", 1);
-		buf_append(&p->labels, text.text, text.length);
-		buf_append(&p->labels, "\n", 1);
+		if (buf_append(&p->labels, key.text, key.length) ||
+		    buf_append(&p->labels, "=", 1) ||
+		    buf_append(&p->labels, text.text, text.length) ||
+		    buf_append(&p->labels, "\n", 1))
+			p->labels.length = length; /* too long */
 	}
 }
 
@@ -366,7 +380,7 @@ static int read_stack(struct pprof_input *p, const struct proto_field *field)
 
 	if (!field->data)
 		return add_location(p, field->value);
-	while (!err && proto_next_packed(&packed, &key))
+	while (!err && p->w->depth < IMPORT_DEPTH_MAX && proto_next_packed(&packed, &key))
 		err = add_location(p, key);
 	return err;
 }
@@ -419,7 +433,7 @@ static int read_sample(struct pprof_input *p, const struct proto_field *message)
 		err = write_time(p, &s, IMPORT_WALL, values[ROLE_WALL_COUNT], values[ROLE_WALL_NS]);
 	if (!err)
 		err = add_memory(p, &s, values);
-	return err == -ERANGE ? import_reject(p->input, message->data, TOO_LARGE) : err;
+	return err == -ERANGE ? import_reject(p->input, message->data, IMPORT_TOO_LARGE) : err;
 }
 
 int import_pprof_read(struct import_input *input, struct import_writer *w)
@@ -437,7 +451,7 @@ int import_pprof_read(struct import_input *input, struct import_writer *w)
 		if (field.number == PROFILE_SAMPLE)
 			err = read_sample(&p, &field);
 	if (!err && import_memory_write(&p.memory, w, p.time_ns))
-		err = import_reject(input, input->data, TOO_LARGE);
+		err = import_reject(input, input->data, IMPORT_TOO_LARGE);
 	import_writer_set_duration(w, p.duration_ns);
 	if (err == -ENOMEM && !w->err)
 		w->err = err;

@@ -8,9 +8,8 @@
 
 #define SECOND 1000000000u
 
-/* An event counts at most EVENT_SAMPLES samples; a sample may take this many events. */
-#define EVENT_SAMPLES (1u << 30)
-#define EVENTS_MAX    4096u
+/* Largest sum of the samples' weights of a file: readers add them up. */
+#define WEIGHT_MAX (UINT64_MAX >> 3)
 
 /* Threads without an ID get one from here on, above those of Linux. */
 #define FIRST_TID (1u << 22)
@@ -26,9 +25,17 @@ static void set_error(struct import_writer *w, int err)
 		w->err = err;
 }
 
-int import_writer_open(struct import_writer *w, int fd)
+/* Limit for the sum of all stacks and labels of an input: so many bytes, and so many for each of its
+ * own. */
+#define SIZE_MAX_FIXED    (UINT64_C(256) << 20)
+#define SIZE_MAX_PER_BYTE 64
+
+int import_writer_open(struct import_writer *w, int fd, size_t length)
 {
-	*w = (struct import_writer){ .next_address = 4096 };
+	*w = (struct import_writer){
+		.next_address = 4096,
+		.size_left = SIZE_MAX_FIXED + SIZE_MAX_PER_BYTE * (uint64_t)length,
+	};
 	w->pcs = calloc(IMPORT_DEPTH_MAX, sizeof(*w->pcs));
 	set_error(w, w->pcs ? jfr_writer_open(&w->jfr, fd, 0) : -ENOMEM);
 	if (!w->err)
@@ -51,14 +58,22 @@ static uint32_t intern_text_of(struct import_writer *w, const struct import_text
 	return id;
 }
 
+bool import_take_size(struct import_writer *w, size_t size)
+{
+	w->size_left -= size < w->size_left ? size : w->size_left;
+	return w->size_left;
+}
+
 uint32_t import_frame_id(struct import_writer *w, const struct import_frame *frame)
 {
-	const struct import_frame_key key = { .name = intern_text_of(w, &frame->name),
-					      .module = intern_text_of(w, &frame->module),
-					      .line = frame->line,
-					      .type = frame->type };
-	uint32_t id = intern(&w->frames, &key, sizeof(key));
+	struct import_frame_key key = { .line = frame->line, .type = frame->type };
+	uint32_t id;
 
+	if (!import_take_size(w, frame->name.length + frame->module.length))
+		return 0;
+	key.name = intern_text_of(w, &frame->name);
+	key.module = intern_text_of(w, &frame->module);
+	id = intern(&w->frames, &key, sizeof(key));
 	if (!id)
 		set_error(w, -ENOMEM);
 	return id;
@@ -71,7 +86,7 @@ void import_stack_begin(struct import_writer *w)
 
 void import_stack_add_id(struct import_writer *w, uint32_t id)
 {
-	if (id && w->pcs && w->depth < IMPORT_DEPTH_MAX)
+	if (id && w->pcs && w->depth < IMPORT_DEPTH_MAX && import_take_size(w, sizeof(*w->pcs)))
 		w->pcs[w->depth++] = id;
 }
 
@@ -212,27 +227,18 @@ static void use_labels(struct import_writer *w, const struct import_text *labels
 	buf_free(&rest);
 }
 
-/* Write one or more events whose samples add up to the count. */
-static int write_counted(struct import_writer *w, const struct import_sample *s, uint64_t time_ns,
-			 uint32_t tid, uint32_t stack)
+/* Write one event, whatever the count is: only the reader of this program reads the recording. */
+static void write_counted(struct import_writer *w, const struct import_sample *s, uint64_t time_ns,
+			  uint32_t tid, uint32_t stack)
 {
 	enum jfr_thread_state state =
 		s->kind == IMPORT_CPU ? JFR_STATE_DEFAULT : JFR_STATE_RUNNABLE;
 
-	if (s->count > (uint64_t)EVENT_SAMPLES * EVENTS_MAX)
-		return -ERANGE;
-	if (s->kind == IMPORT_CPU && s->count == 1) {
+	if (s->kind == IMPORT_CPU && s->count == 1)
 		jfr_execution_sample(w->jfr, time_ns, (pid_t)tid, stack, state);
-		return 0;
-	}
-	/* Readers distinguish CPU time by the state, so this form can count it too. */
-	for (uint64_t left = s->count; left;) {
-		uint32_t part = left < EVENT_SAMPLES ? (uint32_t)left : EVENT_SAMPLES;
-
-		jfr_wall_sample(w->jfr, time_ns, (pid_t)tid, stack, state, part, 0);
-		left -= part;
-	}
-	return 0;
+	else if (s->count)
+		/* Readers distinguish CPU time by the state, so this form can count it too. */
+		jfr_wall_sample(w->jfr, time_ns, (pid_t)tid, stack, state, s->count, 0);
 }
 
 /* Write one allocation that stands for all of the sample's. */
@@ -249,6 +255,12 @@ static void write_memory(struct import_writer *w, const struct import_sample *s,
 	w->next_address += 16;
 }
 
+/* Add WEIGHT to SUM. Returns false if it becomes too large. */
+static bool add_weight(uint64_t *sum, uint64_t weight)
+{
+	return !__builtin_add_overflow(*sum, weight, sum) && *sum <= WEIGHT_MAX;
+}
+
 int import_write_sample(struct import_writer *w, const struct import_sample *s)
 {
 	uint64_t time_ns = s->time_ns > 0 ? (uint64_t)s->time_ns : 0;
@@ -256,7 +268,8 @@ int import_write_sample(struct import_writer *w, const struct import_sample *s)
 
 	if (w->err)
 		return 0;
-	if (s->bytes > INT64_MAX / 2 || s->count > INT64_MAX / 2 || time_ns > INT64_MAX / 2)
+	if (time_ns > INT64_MAX / 2 || !add_weight(&w->count, s->count) ||
+	    !add_weight(&w->bytes, s->bytes) || !import_take_size(w, s->labels.length))
 		return -ERANGE;
 	if (w->is_open && jfr_stacks_are_crowded(w->jfr))
 		end_chunk(w);
@@ -269,9 +282,10 @@ int import_write_sample(struct import_writer *w, const struct import_sample *s)
 	tid = sample_tid(w, s);
 	stack = jfr_stack(w->jfr, w->pcs, w->depth, false);
 	use_labels(w, &s->labels);
-	if (s->kind != IMPORT_MEMORY)
-		return write_counted(w, s, time_ns, tid, stack);
-	write_memory(w, s, time_ns, tid, stack);
+	if (s->kind == IMPORT_MEMORY)
+		write_memory(w, s, time_ns, tid, stack);
+	else
+		write_counted(w, s, time_ns, tid, stack);
 	return 0;
 }
 

@@ -46,11 +46,14 @@ struct import_writer {
 	uint64_t first_ns, last_ns;
 	uint64_t interval_ns, wall_ns;
 	uint64_t next_address;
+	uint64_t count, bytes; /* sums of the samples */
+	uint64_t size_left;    /* bytes of stacks and labels; 0: there were too many */
 	int err;
 };
 
-/* Write to FD. Returns 0 or -ENOMEM; call import_writer_close() in any case. */
-int import_writer_open(struct import_writer *w, int fd);
+/* Write an input of LENGTH bytes to FD. Few bytes can stand for large stacks and labels, so their sum
+ * is limited. Returns 0 or -ENOMEM; call import_writer_close() in any case. */
+int import_writer_open(struct import_writer *w, int fd, size_t length);
 
 /* Sampling intervals, before the first sample; 0: unknown. */
 void import_writer_set_intervals(struct import_writer *w, uint64_t cpu_ns, uint64_t wall_ns);
@@ -63,10 +66,15 @@ void import_stack_add(struct import_writer *w, const struct import_frame *frame)
 uint32_t import_frame_id(struct import_writer *w, const struct import_frame *frame);
 void import_stack_add_id(struct import_writer *w, uint32_t id);
 
+/* Count SIZE bytes of stacks and labels. Returns false if there are too many. */
+bool import_take_size(struct import_writer *w, size_t size);
+
 /* Reverse the current stack, whose frames were added from the outermost one on. */
 void import_stack_reverse(struct import_writer *w);
 
-/* Write a sample of the current stack. Returns 0, or -ERANGE if its weight is too large. */
+/* Write a sample of the current stack. Returns 0, or -ERANGE with the sum of the weights, stacks or
+ * labels too large. */
+#define IMPORT_TOO_LARGE "weights, stacks or labels that are too large"
 int import_write_sample(struct import_writer *w, const struct import_sample *sample);
 
 /* Set the duration of the recording; without it, it lasts until the last sample. */

@@ -77,11 +77,13 @@ function applyFilters() {
 	makeRows();
 	drawTime();
 }
-/* Shown rows: names of processes if there are several, and lanes. Filters and a search hide lanes without a match. */
+/* Shown rows: names of processes if there are several, and lanes. Filters and a search hide lanes without a match
+ * in the selected range. */
 function makeRows() {
 	const several = new Set(time.lanes.map(lane => lane.process)).size > 1;
 	const { threadOk, labelOk, matchTest } = graph, isFiltered = threadOk || labelOk || matchTest;
-	const shown = time.lanes.filter(lane => isFiltered ? lane.samples.some(time.test) : time.idle || !lane.idle);
+	const [inRange] = graph.ranges || [], isShown = i => time.test(i) && (!inRange || inRange(i));
+	const shown = time.lanes.filter(lane => isFiltered ? lane.samples.some(isShown) : time.idle || !lane.idle);
 	time.rows = [];
 	shown.forEach((lane, i) => {
 		if (several && (!i || shown[i - 1].process !== lane.process)) time.rows.push({ title: lane.process || '(unknown process)' });

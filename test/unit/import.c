@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/buf.h"
@@ -79,6 +80,10 @@ static const struct {
 	{ "[worker tid=12];a_[j];sys_[k] 5\n[tid=13];b 1\n",
 	  "cpu [worker tid=12] a;sys 5 0 |cpu [tid=13] b 1 0 |" },
 	{ "a b::c(int) 4294967299\n", "cpu [tid=0] a b::c(int) 4294967299 0 |" },
+	{ "a 1152921504606846976\nb 1\n",
+	  "cpu [tid=0] a 1152921504606846976 0 |cpu [tid=0] b 1 0 |" },
+	{ "a:b c:5 12/34 [003] 5.000001: cycles: \n\t7f12 main+0x1 (/x)\n",
+	  "cpu [a:b c:5 tid=34] main 1 0 |" },
 	{ ";;a;;b;; 1\n", "cpu [tid=0] a;b 1 0 |" },
 	{ "a 0\n", "" },
 	{ "my prog 12/34 [003] 5.000001: cycles: \n"
@@ -120,6 +125,7 @@ static const struct {
 	{ "a;b 3\nno number\n", 6 },
 	{ "a 1\nb 99999999999999999999\n", 4 },
 	{ "a 18446744073709551615\n", 0 },
+	{ "a 1\nb 2305843009213693951\n", 4 },
 	{ "a 1/2 5.0: x: 7f f (/x)\nb\n", 24 },
 	{ "<h>const cpool = [\n'all\nunpack(cpool)", 18 },
 	{ "<h>const cpool = [\n'all'];\nunpack(cpool);\nn(3,10)\nf(3,9,0,1)\n", 50 },
@@ -147,6 +153,51 @@ START_TEST(other_files_are_no_profiles)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		ck_assert_msg(!import_find_format((const uint8_t *)others[i], strlen(others[i])),
 			      "%s", others[i]);
+}
+END_TEST
+
+/* Few bytes that could stand for much more: the time to refuse or convert them is bounded. The slowest one takes a
+ * second; without the bounds, each would take minutes. */
+static void expect_fast(struct buf *file)
+{
+	struct timespec before, after;
+	struct profile profile = PROFILE_INIT;
+	struct import_problem problem = { 0 };
+	const struct import_format *format;
+
+	ck_assert_ptr_nonnull(file->data);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	format = import_find_format(file->data, file->length);
+	if (format)
+		convert(&profile, file->data, file->length, &problem);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	ck_assert_int_lt(after.tv_sec - before.tv_sec, 40);
+	profile_free(&profile);
+	buf_free(file);
+}
+
+START_TEST(text_is_bounded)
+{
+	struct buf file = BUF_INIT(1u << 24);
+
+	/* Weights are not events. */
+	for (int i = 0; i < 20000; i++)
+		buf_printf(&file, "a%d 1000000000000\n", i);
+	expect_fast(&file);
+	/* Words with colons, which could be times. */
+	for (int i = 0; i < 1000000; i++)
+		buf_append(&file, "1.1:", 4);
+	expect_fast(&file);
+	/* Stacks of 4000 frames that differ in the innermost one. */
+	buf_printf(&file, "<h>const cpool = [\n");
+	for (int i = 0; i < 100000; i++)
+		buf_printf(&file, "' %d',\n", i);
+	buf_printf(&file, "];\nunpack(cpool);\nn(3,1000000000)\n");
+	for (int i = 0; i < 4000; i++)
+		buf_printf(&file, "u(8,1000000000)\n");
+	for (int i = 0; i < 100000; i++)
+		buf_printf(&file, "n(%d,1)\n", 8 * i);
+	expect_fast(&file);
 }
 END_TEST
 
@@ -209,6 +260,58 @@ START_TEST(pprof_has_stacks)
 }
 END_TEST
 
+#define MANY 200000
+
+/* A pprof file with a table and COUNT samples, all of which use location 1. */
+static void add_samples(struct buf *file, struct buf *location, int count)
+{
+	struct buf sample = BUF_INIT(4096);
+
+	ADD(file, 1, 1, 2);
+	proto_string(file, 6, "");
+	proto_string(file, 6, "cpu");
+	proto_message(file, 4, location);
+	for (int i = 0; i < count; i++) {
+		buf_reset(&sample);
+		proto_int(&sample, 1, 1);
+		proto_int(&sample, 1, 2 + i);
+		proto_int(&sample, 2, 1);
+		proto_message(file, 2, &sample);
+	}
+	buf_free(&sample);
+	buf_free(location);
+}
+
+START_TEST(pprof_is_bounded)
+{
+	struct buf file = BUF_INIT(1u << 26), part = BUF_INIT(1u << 24), big = BUF_INIT(1u << 22);
+
+	/* A location of many frames in many samples. */
+	proto_int(&part, 1, 1);
+	for (int i = 0; i < MANY; i++)
+		ADD(&part, 4, 1, i);
+	add_samples(&file, &part, MANY);
+	expect_fast(&file);
+	/* A location of many frames, all of a function with many fields and a long name. */
+	proto_int(&part, 1, 1);
+	for (int i = 0; i < MANY; i++)
+		ADD(&part, 4, 1, i);
+	add_samples(&file, &part, 1);
+	proto_int(&part, 1, 1);
+	proto_int(&part, 2, 2);
+	for (int i = 0; i < MANY; i++)
+		proto_int(&part, 9, 1);
+	proto_message(&file, 5, &part);
+	for (int i = 0; i < MANY; i++)
+		buf_append(&big, "long name ", 10);
+	buf_append(&big, "", 1);
+	proto_string(&file, 6, (const char *)big.data);
+	expect_fast(&file);
+	buf_free(&part);
+	buf_free(&big);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("import");
@@ -217,5 +320,8 @@ int main(void)
 	tcase_add_loop_test(tcase, damage_is_reported, 0, sizeof(damaged) / sizeof(damaged[0]));
 	tcase_add_test(tcase, other_files_are_no_profiles);
 	tcase_add_test(tcase, pprof_has_stacks);
+	tcase_add_test(tcase, text_is_bounded);
+	tcase_add_test(tcase, pprof_is_bounded);
+	tcase_set_timeout(tcase, 120);
 	return suite_run(tcase);
 }

@@ -204,12 +204,12 @@ uint64_t tick_rate_ns(uint64_t ticks)
 }
 
 void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
-		     enum jfr_thread_state state, uint32_t samples, uint64_t span_ticks)
+		     enum jfr_thread_state state, uint64_t samples, uint64_t span_ticks)
 {
 	(void)w;
 	ck_assert_uint_lt(event_count, sizeof(events) / sizeof(events[0]));
 	events[event_count] = (struct event){
-		ticks, span_ticks, tid, stack, state, samples, "", owner_stack_now,
+		ticks, span_ticks, tid, stack, state, (uint32_t)samples, "", owner_stack_now,
 	};
 	owner_stack_now = 0;
 	memcpy(events[event_count++].wait, wait_now, sizeof(wait_now));
