@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool export_has_metrics(const struct timed_store *store)
-{
-	for (uint32_t i = 1; i < store->group_count; i++)
-		if (store->groups[i].metric != store->groups[0].metric)
-			return true;
-	return false;
-}
-
 void export_group_name(const struct timed_store *store, const struct timed_group *group,
 		       char name[EXPORT_NAME_MAX])
 {
@@ -22,9 +14,8 @@ void export_group_name(const struct timed_store *store, const struct timed_group
 		profile_thread_name(&store->profile, group->thread, thread, sizeof(thread));
 	snprintf(name, EXPORT_NAME_MAX, "%s%s%s%s%s", process, *process && *thread ? " " : "",
 		 thread, *process || *thread ? " " : "",
-		 export_has_metrics(store) || (!*process && !*thread)
-			 ? metric_texts[group->metric].name
-			 : "");
+		 store->has_metrics || (!*process && !*thread) ? metric_texts[group->metric].name
+							       : "");
 	for (size_t length = strlen(name); length && name[length - 1] == ' ';)
 		name[--length] = '\0';
 }

@@ -26,9 +26,6 @@ int perfetto_write(FILE *file, const struct timed_store *store);
 void export_group_name(const struct timed_store *store, const struct timed_group *group,
 		       char name[EXPORT_NAME_MAX]);
 
-/* Whether the groups of STORE have several metrics. */
-bool export_has_metrics(const struct timed_store *store);
-
 /* Process ID in NAME, "NAME_PID"; 0 if there is none. */
 uint32_t export_pid(const char *name);
 

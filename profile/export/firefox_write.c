@@ -34,17 +34,6 @@ static void write_ms(struct firefox *f, int64_t ns)
 	fprintf(f->file, "%.6f", (double)(ns - firefox_profile(f)->start_ns) / 1e6);
 }
 
-/* Whether the first group of the mark's thread, or of all, is GROUP. */
-static bool mark_is_in(const struct firefox *f, const struct timed_mark *mark, uint32_t group)
-{
-	const struct timed_group *groups = f->store->groups;
-
-	if (!mark->thread)
-		return group == 0;
-	return groups[group].thread == mark->thread &&
-	       (!group || groups[group - 1].thread != mark->thread);
-}
-
 enum mark_column {
 	MARK_DATA,
 	MARK_NAME,
@@ -90,21 +79,35 @@ static void write_mark_cell(struct firefox *f, const struct timed_mark *mark,
 	}
 }
 
+/* Write COLUMN of the marks of THREAD; *COUNT of them were written before. */
+static void write_thread_marks(struct firefox *f, uint32_t thread, enum mark_column column,
+			       uint64_t *count)
+{
+	uint32_t length;
+	const uint32_t *list = timed_store_marks(f->store, thread, &length);
+
+	for (uint32_t i = 0; i < length; i++) {
+		if ((*count)++)
+			fputc(',', f->file);
+		write_mark_cell(f, &f->store->marks[list[i]], column);
+	}
+}
+
+/* The first group of a thread has its marks; the first group of all has those of no thread. */
 static void write_marks(struct firefox *f, uint32_t group)
 {
+	const struct timed_group *groups = f->store->groups;
+	uint32_t thread = groups[group].thread;
 	uint64_t count = 0;
 
 	fputs("\"markers\":{", f->file);
 	for (int column = 0; column < MARK_COLUMNS; column++) {
 		fprintf(f->file, "\"%s\":[", mark_columns[column]);
 		count = 0;
-		for (size_t i = 0; i < f->store->mark_count; i++) {
-			if (!mark_is_in(f, &f->store->marks[i], group))
-				continue;
-			if (count++)
-				fputc(',', f->file);
-			write_mark_cell(f, &f->store->marks[i], (enum mark_column)column);
-		}
+		if (!group)
+			write_thread_marks(f, 0, (enum mark_column)column, &count);
+		if (thread && (!group || groups[group - 1].thread != thread))
+			write_thread_marks(f, thread, (enum mark_column)column, &count);
 		fputs("],", f->file);
 	}
 	fprintf(f->file, "\"length\":%" PRIu64 "}", count);
@@ -171,8 +174,8 @@ static void write_thread(struct firefox *f, uint32_t number)
 		"\"pausedRanges\":[],\"showMarkersInTimeline\":true,\"isMainThread\":%s,"
 		"\"pid\":\"%" PRIu32 "\",\"tid\":\"%" PRIu32 "%s%s\",\"processName\":",
 		number ? ",\n" : "", key->tid && key->tid == pid ? "true" : "false", pid, key->tid,
-		export_has_metrics(f->store) ? " " : "",
-		export_has_metrics(f->store) ? metric_texts[group->metric].name : "");
+		f->store->has_metrics ? " " : "",
+		f->store->has_metrics ? metric_texts[group->metric].name : "");
 	json_string(f->file, process);
 	fputs(",\"name\":", f->file);
 	json_string(f->file, name);

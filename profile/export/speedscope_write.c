@@ -130,9 +130,10 @@ static void write_group(struct speedscope *s, const struct timed_group *group)
 	fputs("]}", s->file);
 }
 
-/* Write the marks of KIND in THREAD, those with a duration. The format requires that they do not
+/* Write the marks of KIND of LIST, THREAD's, those with a duration. The format requires that they do not
  * overlap. */
-static void write_marks(struct speedscope *s, uint32_t kind, uint32_t thread, size_t from)
+static void write_marks(struct speedscope *s, uint32_t kind, uint32_t thread, const uint32_t *list,
+			uint32_t count)
 {
 	uint32_t frame = s->store->profile.frames.count + kind;
 	char name[EXPORT_NAME_MAX], who[256] = "";
@@ -145,11 +146,11 @@ static void write_marks(struct speedscope *s, uint32_t kind, uint32_t thread, si
 	write_head(s, "evented", name, "nanoseconds", 0,
 		   (double)(s->store->profile.end_ns - s->start_ns));
 	fputs(",\"events\":[", s->file);
-	for (size_t i = from; i < s->store->mark_count; i++) {
-		const struct timed_mark *mark = &s->store->marks[i];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct timed_mark *mark = &s->store->marks[list[i]];
 		int64_t start;
 
-		if (mark->kind != kind || mark->thread != thread || mark->duration_ns <= 0 ||
+		if (mark->kind != kind || mark->duration_ns <= 0 ||
 		    !export_clip_mark(mark, &end, &start))
 			continue;
 		fprintf(s->file,
@@ -164,17 +165,18 @@ static void write_marks(struct speedscope *s, uint32_t kind, uint32_t thread, si
 /* Write a profile for each kind and thread of marks with a duration. */
 static void write_all_marks(struct speedscope *s)
 {
-	struct intern seen = INTERN_INIT;
+	for (uint32_t thread = 0; thread <= s->store->profile.threads.count; thread++) {
+		bool kinds[TIMED_MARKS] = { false };
+		uint32_t count;
+		const uint32_t *list = timed_store_marks(s->store, thread, &count);
 
-	for (size_t i = 0; i < s->store->mark_count; i++) {
-		const struct timed_mark *mark = &s->store->marks[i];
-		uint32_t key[2] = { mark->kind, mark->thread }, before = seen.count;
-
-		if (mark->duration_ns > 0 && intern(&seen, key, sizeof(key)) &&
-		    seen.count != before)
-			write_marks(s, mark->kind, mark->thread, i);
+		for (uint32_t i = 0; i < count; i++)
+			kinds[s->store->marks[list[i]].kind] |=
+				s->store->marks[list[i]].duration_ns > 0;
+		for (uint32_t kind = 0; kind < TIMED_MARKS; kind++)
+			if (kinds[kind])
+				write_marks(s, kind, thread, list, count);
 	}
-	intern_free(&seen);
 }
 
 int speedscope_write(FILE *file, const struct timed_store *store, const char *title)

@@ -122,6 +122,7 @@ static int store_make_groups(struct timed_store *store, uint64_t *counts)
 		struct timed_group *group = &store->groups[i];
 		uint64_t *count = &counts[group->thread * METRICS + group->metric];
 
+		store->has_metrics |= group->metric != store->groups[0].metric;
 		group->from = at;
 		at += *count;
 		group->to = at;
@@ -173,6 +174,38 @@ static int store_sort_samples(struct timed_store *store, int (*make_file)(void))
 	return err;
 }
 
+/* Number the marks by thread, after they were sorted by time. */
+static int store_group_marks(struct timed_store *store)
+{
+	size_t threads = (size_t)store->profile.threads.count + 1;
+	uint32_t *starts = calloc(threads + 1, sizeof(*starts));
+	uint32_t *marks = calloc(store->mark_count + 1, sizeof(*marks));
+
+	store->mark_starts = starts;
+	store->thread_marks = marks;
+	if (!starts || !marks)
+		return -ENOMEM;
+	for (size_t i = 0; i < store->mark_count; i++)
+		starts[store->marks[i].thread + 1]++;
+	for (size_t t = 1; t <= threads; t++)
+		starts[t] += starts[t - 1];
+	for (size_t i = 0; i < store->mark_count; i++)
+		marks[starts[store->marks[i].thread]++] = (uint32_t)i;
+	for (size_t t = threads; t; t--) /* each is the end of its thread now */
+		starts[t] = starts[t - 1];
+	starts[0] = 0;
+	return 0;
+}
+
+const uint32_t *timed_store_marks(const struct timed_store *store, uint32_t thread, uint32_t *count)
+{
+	*count = 0;
+	if (!store->mark_starts || !store->thread_marks) /* the recording could not be read */
+		return NULL;
+	*count = store->mark_starts[thread + 1] - store->mark_starts[thread];
+	return store->thread_marks + store->mark_starts[thread];
+}
+
 int timed_store_read(struct timed_store *store, const struct query *query, struct feed *feed,
 		     uint32_t metrics, int (*make_file)(void))
 {
@@ -200,6 +233,8 @@ int timed_store_read(struct timed_store *store, const struct query *query, struc
 	store->mark_count = store->mark_bytes.length / sizeof(*store->marks);
 	if (store->mark_count)
 		qsort(store->marks, store->mark_count, sizeof(*store->marks), compare_marks);
+	if (!sorted)
+		sorted = store_group_marks(store);
 	return sorted ? sorted : err;
 }
 
@@ -210,6 +245,8 @@ void timed_store_free(struct timed_store *store)
 	if (store->fd > 0)
 		close(store->fd);
 	free(store->groups);
+	free(store->thread_marks);
+	free(store->mark_starts);
 	buf_free(&store->mark_bytes);
 	profile_free(&store->profile);
 	*store = (struct timed_store){ .profile = PROFILE_INIT, .fd = -1 };

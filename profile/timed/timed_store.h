@@ -17,6 +17,7 @@ struct timed_store {
 	uint64_t count;
 	struct timed_group *groups; /* by process, thread and metric */
 	uint32_t group_count;
+	bool has_metrics;         /* groups of several metrics */
 	struct timed_mark *marks; /* by time */
 	size_t mark_count;
 	uint64_t marks_cut;
@@ -25,6 +26,8 @@ struct timed_store {
 	int fd;
 	uint64_t capacity;
 	struct buf mark_bytes;
+	uint32_t *thread_marks; /* numbers of marks, by thread and time */
+	uint32_t *mark_starts;  /* in thread_marks, by thread; of one thread more at the end */
 };
 
 /* Read FEED as timed_read() does. MAKE_FILE returns a descriptor of a new unnamed file, or -1 with
@@ -33,6 +36,10 @@ struct timed_store {
 int timed_store_read(struct timed_store *store, const struct query *query, struct feed *feed,
 		     uint32_t metrics, int (*make_file)(void));
 void timed_store_free(struct timed_store *store);
+
+/* Marks of THREAD, 0: of none: their numbers in the order of time, and their COUNT. */
+const uint32_t *timed_store_marks(const struct timed_store *store, uint32_t thread,
+				  uint32_t *count);
 
 /* Process of THREAD: its label "process", "NAME_PID", or "" if unknown. Copied to NAME. */
 void timed_store_process(const struct timed_store *store, uint32_t thread, char *name, size_t size);

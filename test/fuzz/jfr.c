@@ -16,6 +16,8 @@
 #include "profile/export/export.h"
 #include "profile/jfr/polls.h"
 #include "profile/otlp/otlp_file.h"
+#include "profile/timed/timed_profile.h"
+#include "profile/timeline/timeline.h"
 #include "profile/waits/owner_stacks.h"
 #include "profile/waits/thread_times.h"
 #include "profile/waits/wait_chains.h"
@@ -135,6 +137,34 @@ static void write_exports(const uint8_t *data, size_t size)
 	timed_store_free(&store);
 }
 
+/* Write the page of a timeline to /dev/null. */
+static void write_timeline(const uint8_t *data, size_t size)
+{
+	struct timed_profile timed;
+	struct query query = QUERY_INIT;
+	struct memory_feed feed;
+	struct timeline timeline;
+	struct flamegraph graph = { .profile = &timed.profile,
+				    .metric = METRIC_WALL,
+				    .by_total = size & 1,
+				    .title = "fuzz",
+				    .part = &timeline.part };
+	FILE *file = fopen("/dev/null", "w");
+
+	memory_feed_init(&feed, data, size);
+	query.contexts = true;
+	query.waits = WAIT_PARTS_KIND;
+	query.wait_guesses = true;
+	timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 1000);
+	timeline_init(&timeline, &timed, METRIC_WALL);
+	graph.row_ms = graph.column_ms = (uint32_t)timed.row_ms;
+	if (file) {
+		flamegraph_write(file, &graph);
+		fclose(file);
+	}
+	timed_profile_free(&timed);
+}
+
 static void group_waits(const struct profile *profile, enum wait_by by)
 {
 	struct wait_owner *owners;
@@ -188,6 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	     offset += header.size)
 		read_chunk(copy, &header);
 	write_exports(copy, size);
+	write_timeline(copy, size);
 	read_waits(copy, size);
 	free(copy);
 	return 0;
