@@ -319,9 +319,7 @@ function startHeat(meta, stacks) {
 	$('narrower').onclick = () => zoomHeat(2);
 	$('whole').onclick = clearRanges;
 	addEventListener('resize', resizeHeat);
-	addEventListener('beforeprint', resizeHeat);
-	addEventListener('afterprint', resizeHeat);
-	theme.listeners.push(drawHeat);
+	theme.listeners.push(resizeHeat); /* also before and after printing */
 	resizeHeat();
 	startGraph(meta, stacks);
 	resizeHeat();

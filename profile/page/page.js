@@ -135,9 +135,10 @@ function css(name) { return getComputedStyle(document.documentElement).getProper
 	prefersDark.addEventListener('change', e => setTheme(e.matches));
 }
 
+const CANVAS_MAX = 16000; /* larger canvases are blank in some browsers */
 /* Set CANVAS to a size in CSS pixels. Returns its context, which is scaled to device pixels, and filled with BACK. */
 function startDrawing(canvas, width, height, back = css('--back')) {
-	const ratio = theme.printing ? 2 : window.devicePixelRatio || 1, context = canvas.getContext('2d');
+	const ratio = Math.min(theme.printing ? 2 : window.devicePixelRatio || 1, CANVAS_MAX / Math.max(1, width, height)), context = canvas.getContext('2d');
 	const w = Math.max(1, Math.round(width * ratio)), h = Math.max(1, Math.round(height * ratio));
 	if (canvas.width !== w || canvas.height !== h) {
 		canvas.width = w;

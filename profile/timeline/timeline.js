@@ -38,8 +38,8 @@ function laneStates(stacks, set, hasStates) {
 /* A lane for each thread of each process. Its samples are in the order of time. */
 function makeLanes(stacks, hasStates) {
 	const set = stacks.sets[0], stateOf = laneStates(stacks, set, hasStates), known = new Map();
-	const names = stacks.labels.map(lines => labelValue(lines, 'process')), processes = [...new Set(names)];
-	const processOf = Uint32Array.from(names, name => processes.indexOf(name)), used = new Uint8Array(LANE_COUNT);
+	const names = stacks.labels.map(lines => labelValue(lines, 'process')), processes = [...new Set(names)], numbers = new Map(processes.map((name, i) => [name, i]));
+	const processOf = Uint32Array.from(names, name => numbers.get(name)), used = new Uint8Array(LANE_COUNT);
 	time.states = new Uint8Array(set.count);
 	for (let i = 0; i < set.count; i++) {
 		const process = processOf[set.label[i]], key = process * stacks.threads.length + set.thread[i];
@@ -197,12 +197,16 @@ function drawTimeAxis(context) {
 		context.fillText(timeText(t, step % 1000 ? 3 : 0), x + 3, CPU_HEIGHT + 10);
 	}
 }
+/* Only the rows that are visible. */
 function drawLanes() {
+	const box = $('lanebox'), whole = time.rows.length * LANE + 1;
+	$('lanespace').style.height = whole + 'px';
+	const top = theme.printing ? 0 : box.scrollTop, height = theme.printing ? whole : Math.min(whole, box.clientHeight);
 	time.back = css('--hover');
-	const context = startDrawing(lanes, time.width, time.rows.length * LANE + 1, css('--bar')), inks = [css('--soft'), css('--ink')];
+	const context = startDrawing(lanes, time.width, height, css('--bar')), inks = [css('--soft'), css('--ink')];
 	context.font = '12px system-ui, "DejaVu Sans", sans-serif';
-	time.rows.forEach(({ title, lane }, r) => {
-		const y = r * LANE;
+	for (let r = Math.floor(top / LANE); r < Math.min(time.rows.length, (top + height) / LANE); r++) {
+		const { title, lane } = time.rows[r], y = r * LANE - top;
 		context.textAlign = 'left';
 		context.fillStyle = inks[title ? 1 : 0];
 		context.save();
@@ -211,16 +215,16 @@ function drawLanes() {
 		context.clip();
 		context.fillText(title || lane.name.replace(/^\[|\]$/g, ''), title ? 0 : 8, y + LANE / 2);
 		context.restore();
-		if (!lane) return;
+		if (!lane) continue;
 		drawLane(context, lane, y);
 		drawLaneMarks(context, lane, y);
-	});
-	drawShade(context, time.rows.length * LANE);
+	}
+	drawShade(context, height);
 	if (document.activeElement === lanes && time.rows.length) {
 		context.strokeStyle = css('--focus');
-		context.strokeRect(NAMES - 0.5, time.lane * LANE + 0.5, time.width - NAMES, LANE);
+		context.strokeRect(NAMES - 0.5, time.lane * LANE - top + 0.5, time.width - NAMES, LANE);
 		context.fillStyle = css('--focus');
-		context.fillRect(xOf(time.cursor), time.lane * LANE, 2, LANE);
+		context.fillRect(xOf(time.cursor), time.lane * LANE - top, 2, LANE);
 	}
 }
 /* Time of each state in each pixel of the device, as parts of the pixel's time: state by state. A state lasts until the next
@@ -369,7 +373,7 @@ function moveTime(ms) {
 	drawTime();
 }
 function eventMs(event, canvasElement) { return clamp(msAt(event.clientX - canvasElement.getBoundingClientRect().left), time.from, time.to); }
-function rowOf(event) { return clamp(Math.floor((event.clientY - lanes.getBoundingClientRect().top) / LANE), 0, time.rows.length - 1); }
+function rowOf(event) { return clamp(Math.floor((event.clientY - lanes.getBoundingClientRect().top + $('lanebox').scrollTop) / LANE), 0, time.rows.length - 1); }
 function onDown(event) {
 	if (event.button) return;
 	event.currentTarget.setPointerCapture(event.pointerId);
@@ -473,14 +477,15 @@ function startTimeline(meta, stacks) {
 		c.addEventListener('pointerleave', e => showTip(e));
 		c.addEventListener('wheel', onWheel, { passive: false });
 	}
+	$('lanebox').addEventListener('scroll', drawLanes);
 	lanes.addEventListener('keydown', onTimeKey);
 	for (const type of ['focus', 'blur']) lanes.addEventListener(type, drawTime);
 	$('idle').onclick = () => { time.idle = !time.idle; makeRows(); drawTime(); resize(); };
 	$('wider').onclick = () => zoomTime(0.5);
 	$('narrower').onclick = () => zoomTime(2);
 	$('whole').onclick = showAll;
-	for (const type of ['resize', 'beforeprint', 'afterprint']) addEventListener(type, resizeTime);
-	theme.listeners.push(drawTime);
+	addEventListener('resize', resizeTime);
+	theme.listeners.push(resizeTime); /* also before and after printing */
 	resizeTime();
 	startGraph(meta, stacks);
 	resizeTime();

@@ -20,6 +20,9 @@ grep -Eq '(src|href)=|https?://' "$work/java.html" && fail 'the page names somet
 	printf 'late 7/9 2000000000.0: cycles: \n\t7f </style> (/lib)\n\n'
 } >"$work/hostile.txt"
 "$agent" timeline "$work/hostile.txt" -o "$work/hostile.html" || exit 1
+# More lanes than a canvas could have.
+awk 'BEGIN { for (i = 1; i <= 20000; i++) printf "t%d 1/%d %d.5: cycles: \n\t7f f (/x)\n\n", i, i, i }' >"$work/many.txt"
+"$agent" timeline "$work/many.txt" -o "$work/many.html" || exit 1
 # States that the recording has.
 waits=$(program wait_causes)
 mkdir "$work/out"

@@ -1,5 +1,5 @@
 // Opens timelines in Chromium, and uses them with mouse and keyboard.
-// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, recorded.html, alloc.html and hostile.html.
+// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, recorded.html, alloc.html, many.html and hostile.html.
 'use strict';
 const { runPageTest, check } = require('./browser.js');
 const [browser, dir] = process.argv.slice(2);
@@ -69,11 +69,20 @@ runPageTest(browser, dir + '/profile', async page => {
 	check('one mark for a report of several chunks', await value("time.marks.filter(m => time.kinds[m.kind] === 'report').length") === 1, 1);
 	await open('recorded');
 	check('recorded states', /running.*waits for a lock.*waits for a file, socket or pipe.*idle or asleep/.test(await text('states')) &&
-		!/guessed|not recorded/.test(await text('states')), await text('states'));
+		!/(?<!some )causes of waits|not recorded/.test(await text('states')), await text('states'));
 	check('lanes have the states of the flame graph', await value(`(() => { const byLabel = statesByLabel(graph.stacks), set = graph.stacks.sets[0];
 		return set.label.every((l, i) => byLabel[l] >= 0 && laneText(time.states[i]) === STATES[STATE_NAMES[byLabel[l]]][0]); })()`), 'equal');
 	await open('alloc');
 	check('memory', await value("graph.meta.unit === 'bytes'"), await text('facts'));
+	await open('many');
+	check('20,000 lanes', await value('time.rows.length') === 20000 && await value('lanes.height < 2000'), await value('lanes.height'));
+	await value("$('lanebox').scrollTop = 1e6, 1");
+	await new Promise(r => setTimeout(r, 200));
+	check('the last lanes are drawn', await value(`(() => { const d = lanes.getContext('2d').getImageData(0, lanes.height - 2 * LANE, NAMES, LANE).data, s = new Set();
+		for (let i = 0; i < d.length; i += 4) s.add(d[i]); return s.size; })()`) > 2, await value("$('lanebox').scrollTop"));
+	const [bx, by] = await value('(() => { const b = lanes.getBoundingClientRect(); return [b.left + NAMES - 20, b.bottom - 5]; })()');
+	await page.mouse('mouseMoved', bx, by);
+	check('and named', /tid=\d+/.test(await text('tip')) && await value('time.rows.length') - +/tid=(\d+)/.exec(await text('tip'))[1] < 40, await text('tip'));
 	await open('hostile');
 	check('hostile names are text', await value("document.images.length === 0 && time.lanes.length === 2"), await value('time.lanes[0].name'));
 	check('time goes backwards', await value('time.lanes[0].samples.every((s, i, l) => !i || graph.stacks.sets[0].row[s] >= graph.stacks.sets[0].row[l[i - 1]])'), 'sorted');
