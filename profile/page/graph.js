@@ -467,14 +467,15 @@ function option(value, text, parent) {
 }
 /* The sum of the profile's values by COLUMN, of the range and the stacks that match a search. */
 function sumBy(column) {
-	const sums = new Map(), [set] = graph.stacks.sets, match = graph.matchTest, [inRange] = graph.ranges || [];
+	const [set] = graph.stacks.sets, keys = set[column], match = graph.matchTest, [inRange] = graph.ranges || [];
+	const sums = new Float64Array(keys.reduce((a, b) => Math.max(a, b), 0) + 1).fill(-1);
 	let whole = 0;
 	for (let i = 0; i < set.count; i++) {
 		if (match && !match(set, i) || inRange && !inRange(i)) continue;
-		sums.set(set[column][i], (sums.get(set[column][i]) || 0) + set.value[i]);
+		sums[keys[i]] = Math.max(sums[keys[i]], 0) + set.value[i];
 		whole += set.value[i];
 	}
-	return [sums, whole];
+	return [[...sums.entries()].filter(([, sum]) => sum >= 0), whole];
 }
 /* Add options of [value, text, weight], the heaviest first. */
 function addOptions(parent, entries, whole) {
@@ -675,7 +676,8 @@ function startGraph(meta, stacks) {
 	Object.assign(graph, { meta, stacks, all: sum(stacks.sets[0]), allBase: sum(stacks.sets[1]) });
 	document.title = $('title').textContent = meta.title;
 	for (const text of [meta.losses, meta.notice]) addNotice(text);
-	graph.kinds = new Set(Array.from({ length: stacks.frames - 1 }, (_, f) => kindOf(stacks, f + 1)));
+	graph.kinds = new Set();
+	for (let f = 1; f < stacks.frames; f++) graph.kinds.add(kindOf(stacks, f));
 	for (const id of ['thread', 'label']) fillFilter(id);
 	graph.stateByLabel = statesByLabel(stacks);
 	graph.guess = guessText(stacks);

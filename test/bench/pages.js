@@ -4,7 +4,7 @@
 const { startBrowser } = require('../system/browser.js');
 const [browser, profile, ours, theirs] = process.argv.slice(2);
 const shown = `document.readyState === 'complete' &&
-	(typeof graph === 'object' && graph.meta ? graph.view !== null && !graph.loading : document.querySelector('canvas') !== null)`;
+	(typeof Stacks === 'function' ? graph.view !== null && !graph.loading : document.querySelector('canvas') !== null)`;
 
 async function main() {
 	const page = await startBrowser(browser, profile), best = { ours: Infinity, theirs: Infinity };
