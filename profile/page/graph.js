@@ -57,7 +57,8 @@ const COLORINGS = {
 		text: 'Colour by state',
 		exists: () => graph.stateByLabel.some(state => state >= 0),
 		nodeColor: n => stateColor(STATE_NAMES[mainState(stateWeights(n))], n ? hash(graph.view.name(n)) % 5 - 2 : 0),
-		legend: () => STATE_NAMES.map(k => [stateColor(k), STATES[k][0]]).concat(graph.guess ? [['none', graph.guess]] : []),
+		legend: () => STATE_NAMES.filter((k, i) => i === MIXED || graph.stateByLabel.includes(i)).map(k => [stateColor(k), STATES[k][0]])
+			.concat(graph.guess && !graph.meta.timeline ? [['none', graph.guess]] : []),
 	},
 };
 function stateColor(state, shift = 0) {

@@ -3,7 +3,7 @@
 /* Groups: text, hue, saturation, lightness in both themes. */
 const STATES = {
 	running: ['running', 152, 46, 66, 29], runnable: ['in the run queue', 43, 84, 70, 34], lock: ['waits for a lock', 14, 76, 70, 38],
-	io: ['waits for a file, socket or pipe', 207, 58, 76, 36], condition: ['waits for a condition', 320, 30, 87, 31],
+	io: ['waits for a file, socket or pipe', 207, 58, 76, 36], condition: ['waits for a condition', 320, 20, 87, 29],
 	idle: ['idle or asleep', 220, 8, 84, 30], other: ['other waits', 268, 34, 82, 37], mixed: ['mixed', 60, 20, 86, 26],
 };
 const STATE_NAMES = Object.keys(STATES), MIXED = STATE_NAMES.indexOf('mixed');

@@ -1,7 +1,8 @@
 /* The timeline: a lane for each thread, coloured by state, the CPU time above, and marks. Positions in time are
  * milliseconds since the first sample. */
 
-const lanes = $('lanes'), cpu = $('cpu'), NAMES = 210, LANE = 15, CPU_HEIGHT = 52, TIME_AXIS = 18, IDLE_SHARE = 0.001, LEAST_MS = 4;
+const lanes = $('lanes'), cpu = $('cpu'), LANE = 15, CPU_HEIGHT = 52, TIME_AXIS = 18, IDLE_SHARE = 0.001, LEAST_MS = 4;
+let NAMES = 210; /* width of the names; less in a narrow window */
 const time = {
 	lanes: [], rows: [], from: 0, to: 1, length: 1, row: 1, interval: 1, range: null, cursor: 0, lane: 0,
 	anchor: null, dragging: false, idle: false, width: 0, ratio: 1, colors: [],
@@ -132,7 +133,8 @@ function countThreads(count) {
 }
 function chartText(bins, what) {
 	const threads = +Math.max(...bins).toPrecision(2);
-	return time.weight ? `${what}, at most ${threads} thread${threads === 1 ? '' : 's'}` : what;
+	if (!time.weight) return what;
+	return NAMES < 200 ? `${what} ≤ ${threads}` : `${what}, at most ${threads} thread${threads === 1 ? '' : 's'}`;
 }
 function drawCpu() {
 	const context = startDrawing(cpu, time.width, CPU_HEIGHT + TIME_AXIS, css('--bar')), plot = time.width - NAMES;
@@ -284,16 +286,17 @@ function drawLaneMarks(context, lane, y) {
 		drawMark(context, mark, y);
 	}
 }
+/* The time outside of the range is pale. */
 function drawShade(context, height) {
 	if (!time.range) return;
-	const x = Math.max(NAMES, xOf(time.range[0])), end = Math.min(time.width, xOf(time.range[1]));
-	if (end <= x) return;
+	const inside = ms => Math.max(NAMES, Math.min(time.width, xOf(ms))), x = inside(time.range[0]), end = inside(time.range[1]);
+	context.fillStyle = css('--bar');
+	context.globalAlpha = 0.65;
+	context.fillRect(NAMES, 0, x - NAMES, height);
+	context.fillRect(end, 0, time.width - end, height);
 	context.fillStyle = css('--focus');
-	context.globalAlpha = 0.18;
-	context.fillRect(x, 0, end - x, height);
 	context.globalAlpha = 1;
-	context.fillRect(x, 0, 1, height);
-	context.fillRect(end - 1, 0, 1, height);
+	for (const edge of [x, end - 2]) context.fillRect(edge, 0, 2, height);
 }
 /* Legend of the states and the marks that occur. */
 function drawStates() {
@@ -442,6 +445,7 @@ function showAll() {
 
 function resizeTime() {
 	time.width = theme.printing ? 1200 : cpu.clientWidth;
+	NAMES = Math.min(210, Math.round(0.3 * time.width));
 	time.ratio = theme.printing ? 2 : devicePixelRatio || 1;
 	drawTime();
 }

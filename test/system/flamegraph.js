@@ -30,7 +30,7 @@ runPageTest(browser, dir + '/profile', async page => {
 		await open('wall');
 		const state = name => value(`STATE_NAMES[mainState(stateWeights(${named(name)}))]`);
 		check('states are coloured', await value(`$('coloring').value`) === 'state', await value(`$('coloring').value`));
-		check('their legend', /running.*run queue.*waits for a lock.*idle/.test(await text('legend')), await text('legend'));
+		check('their legend', /running.*waits for a condition.*idle.*mixed.*guessed/.test(await text('legend')), await text('legend'));
 		check('a thread that computes', await state('burn_hot') === 'running', await state('burn_hot'));
 		check('a thread that sleeps', await state('__clock_nanosleep') === 'idle', await state('__clock_nanosleep'));
 		check('filters', await value(`[...$('label').options].filter(o => /^(state|cause)=/.test(o.value)).length`) >= 3,
