@@ -94,9 +94,39 @@ int functions_of(struct functions *functions, const struct profile *profile, enu
 	return functions_of_some(functions, profile, metric, by_total, is_thread, &thread);
 }
 
-/* Add WEIGHT to the functions of STACK. MARK differs for each sample. */
-static void functions_add_stack(struct functions *f, const struct profile *p, uint32_t stack,
-				const uint32_t *numbers, double weight, uint32_t mark)
+int function_table_open(struct function_table *t, const struct profile *p)
+{
+	struct intern keys = INTERN_INIT;
+	size_t room;
+
+	*t = (struct function_table){ .numbers = number_frames(p, &keys) };
+	room = (size_t)keys.count + 1;
+	t->list = calloc(room, sizeof(*t->list));
+	t->used = calloc(room, sizeof(*t->used));
+	if (!t->numbers || !t->list || !t->used) {
+		intern_free(&keys);
+		return -ENOMEM;
+	}
+	for (uint32_t id = 1; id <= keys.count; id++)
+		memcpy(&t->list[id - 1].name, intern_key(&keys, id), 2 * sizeof(uint32_t));
+	t->list[0].category = FRAME_LIBRARY; /* without a stack */
+	for (uint32_t id = 1; id <= p->frames.count; id++)
+		t->list[t->numbers[id] - 1].category = profile_frame(p, id)->category;
+	intern_free(&keys);
+	return 0;
+}
+
+void function_table_free(struct function_table *t)
+{
+	free(t->numbers);
+	free(t->list);
+	free(t->used);
+	*t = (struct function_table){ 0 };
+}
+
+/* Add WEIGHT to the functions of STACK. MARK differs for each sample; it is not 0. */
+static void add_stack(struct function_table *t, const struct profile *p, uint32_t stack,
+		      double weight, uint32_t mark)
 {
 	static const uint32_t no_frame;
 	const uint32_t *frames = intern_key(&p->stacks, stack);
@@ -106,8 +136,11 @@ static void functions_add_stack(struct functions *f, const struct profile *p, ui
 	if (!depth)
 		frames = &no_frame;
 	for (uint32_t k = 0; k < (depth ? depth : 1); k++) {
-		struct function *function = &f->list[frames[k] ? numbers[frames[k]] - 1 : 0];
+		uint32_t number = frames[k] ? t->numbers[frames[k]] - 1 : 0;
+		struct function *function = &t->list[number];
 
+		if (!function->seen)
+			t->used[t->used_count++] = number;
 		if (!k)
 			function->self += weight;
 		if (function->seen != mark)
@@ -120,48 +153,80 @@ static void functions_add_stack(struct functions *f, const struct profile *p, ui
 	}
 }
 
+/* Sums over samples. */
+struct summing {
+	struct functions *functions;
+	const struct profile *profile;
+	struct function_table *table;
+	bool by_total;
+	double variance;
+};
+
+static void add_sample(struct summing *sum, uint32_t i)
+{
+	const struct sample *s = &sum->profile->samples[i];
+	double weight = sum->by_total ? s->total : s->count;
+
+	add_stack(sum->table, sum->profile, s->stack, weight, i + 1);
+	sum->functions->weight += weight;
+	sum->functions->samples += s->count;
+	sum->variance += sum->by_total ? s->total_variance : s->count_variance;
+}
+
+/* Move the used functions out of the table. Sorting compares the names of equal ones, so functions without
+ * a weight are omitted before. */
+static int finish_sums(struct summing *sum)
+{
+	struct functions *f = sum->functions;
+	struct function_table *t = sum->table;
+
+	f->list = calloc((size_t)t->used_count + 1, sizeof(*f->list));
+	for (uint32_t i = 0; i < t->used_count; i++) {
+		struct function *function = &t->list[t->used[i]];
+
+		if (f->list && function->total != 0)
+			f->list[f->count++] = *function;
+		function->self = function->total = function->own = 0;
+		function->seen = 0;
+	}
+	t->used_count = 0;
+	if (!f->list)
+		return -ENOMEM;
+	f->effective = profile_effective(f->weight, sum->variance);
+	qsort_r(f->list, f->count, sizeof(*f->list), compare_by_self,
+		(void *)(uintptr_t)sum->profile);
+	return 0;
+}
+
+int functions_of_list(struct functions *f, const struct profile *p, struct function_table *table,
+		      bool by_total, const uint32_t *samples, uint32_t count)
+{
+	struct summing sum = { .functions = f, .profile = p, .table = table, .by_total = by_total };
+
+	*f = (struct functions){ 0 };
+	for (uint32_t i = 0; i < count; i++)
+		add_sample(&sum, samples[i]);
+	return finish_sums(&sum);
+}
+
 int functions_of_some(struct functions *f, const struct profile *p, enum metric metric,
 		      bool by_total, bool (*wanted)(const void *arg, const struct sample *sample),
 		      const void *arg)
 {
-	struct intern keys = INTERN_INIT;
-	uint32_t *numbers = number_frames(p, &keys);
-	struct function *list;
-	double variance = 0;
+	struct function_table table;
+	struct summing sum = {
+		.functions = f, .profile = p, .table = &table, .by_total = by_total
+	};
+	int err = function_table_open(&table, p);
 
-	*f = (struct functions){ .count = keys.count };
-	f->list = calloc((size_t)keys.count + 1, sizeof(*f->list));
-	if (!numbers || !f->list) {
-		free(numbers);
-		functions_free(f);
-		intern_free(&keys);
-		return -ENOMEM;
-	}
-	for (uint32_t id = 1; id <= keys.count; id++)
-		memcpy(&f->list[id - 1].name, intern_key(&keys, id), 2 * sizeof(uint32_t));
-	f->list[0].category = FRAME_LIBRARY; /* without a stack */
-	for (uint32_t id = 1; id <= p->frames.count; id++)
-		f->list[numbers[id] - 1].category = profile_frame(p, id)->category;
-	for (uint32_t i = 0; i < p->count; i++) {
-		const struct sample *s = &p->samples[i];
-		double weight = by_total ? s->total : s->count;
-
-		if (s->metric != metric || !wanted(arg, s))
-			continue;
-		functions_add_stack(f, p, s->stack, numbers, weight, i + 1);
-		f->weight += weight;
-		variance += by_total ? s->total_variance : s->count_variance;
-		f->samples += s->count;
-	}
-	f->effective = profile_effective(f->weight, variance);
-	qsort_r(f->list, f->count, sizeof(*f->list), compare_by_self, (void *)p);
-	while (f->count && f->list[f->count - 1].total == 0)
-		f->count--;
-	list = realloc(f->list, ((size_t)f->count + 1) * sizeof(*list));
-	f->list = list ? list : f->list;
-	free(numbers);
-	intern_free(&keys);
-	return 0;
+	*f = (struct functions){ 0 };
+	for (uint32_t i = 0; i < p->count && !err; i++)
+		if (p->samples[i].metric == metric && wanted(arg, &p->samples[i]))
+			add_sample(&sum, i);
+	if (!err)
+		err = finish_sums(&sum);
+	function_table_free(&table);
+	return err;
 }
 
 void functions_free(struct functions *functions)

@@ -32,6 +32,25 @@ int functions_of_some(struct functions *functions, const struct profile *profile
 		      bool (*wanted)(const void *arg, const struct sample *sample),
 		      const void *arg);
 
+/* All functions of a profile, for several calls of functions_of_list(). */
+struct function_table {
+	uint32_t *numbers;     /* by frame: number in `list`, + 1 */
+	struct function *list; /* without weights between two calls */
+	uint32_t *used;        /* numbers of the functions with samples */
+	uint32_t used_count;
+};
+
+/* Returns 0 or -ENOMEM; release with function_table_free() in any case. No frame can be added to PROFILE
+ * meanwhile. */
+int function_table_open(struct function_table *table, const struct profile *profile);
+void function_table_free(struct function_table *table);
+
+/* As functions_of() for the samples with the numbers in SAMPLES, COUNT of them. The time depends on these
+ * samples only. */
+int functions_of_list(struct functions *functions, const struct profile *profile,
+		      struct function_table *table, bool by_total, const uint32_t *samples,
+		      uint32_t count);
+
 /* Sort FUNCTIONS by total weight, then by self weight. */
 void functions_sort_by_total(struct functions *functions, const struct profile *profile);
 

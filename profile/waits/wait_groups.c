@@ -190,6 +190,29 @@ static int compare_groups(const void *a, const void *b, void *arg)
 	return strcmp(intern_text(&g->names, x->id), intern_text(&g->names, y->id));
 }
 
+/* Number the samples by group. */
+static int groups_number_samples(struct wait_groups *g)
+{
+	uint32_t count = g->profile->count, groups = g->count;
+	uint32_t *starts = calloc((size_t)groups + 2, sizeof(*starts));
+
+	g->starts = starts;
+	g->samples = calloc((size_t)count + 1, sizeof(*g->samples));
+	g->table = calloc(1, sizeof(*g->table));
+	if (!starts || !g->samples || !g->table || function_table_open(g->table, g->profile))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		starts[g->ids[i] + 1]++;
+	for (uint32_t id = 1; id <= groups + 1; id++)
+		starts[id] += starts[id - 1];
+	for (uint32_t i = 0; i < count; i++)
+		g->samples[starts[g->ids[i]]++] = i;
+	for (uint32_t id = groups + 1; id; id--) /* each is the end of its group now */
+		starts[id] = starts[id - 1];
+	starts[0] = 0;
+	return 0;
+}
+
 int wait_groups_make(struct wait_groups *g, const struct profile *p, enum wait_by by,
 		     uint32_t states, uint32_t causes)
 {
@@ -205,6 +228,8 @@ int wait_groups_make(struct wait_groups *g, const struct profile *p, enum wait_b
 	for (uint32_t i = 0; i < p->count && !err; i++)
 		if (p->samples[i].metric == METRIC_WALL && !add_sample(g, i, states, causes, &seen))
 			err = -ENOMEM;
+	if (!err)
+		err = groups_number_samples(g);
 	if (!err && g->count)
 		qsort_r(g->list, g->count, sizeof(*g->list), compare_groups, g);
 	intern_free(&seen);
@@ -216,25 +241,19 @@ void wait_groups_free(struct wait_groups *g)
 	intern_free(&g->names);
 	free(g->list);
 	free(g->ids);
+	free(g->samples);
+	free(g->starts);
+	if (g->table)
+		function_table_free(g->table);
+	free(g->table);
 	*g = (struct wait_groups){ 0 };
-}
-
-struct wanted {
-	const struct wait_groups *groups;
-	uint32_t group;
-};
-
-static bool is_in_group(const void *arg, const struct sample *s)
-{
-	const struct wanted *wanted = arg;
-
-	return wait_groups_id(wanted->groups, s) == wanted->group;
 }
 
 int wait_group_functions(struct functions *f, const struct wait_groups *g, uint32_t group)
 {
-	struct wanted wanted = { g, group };
-	int err = functions_of_some(f, g->profile, METRIC_WALL, g->by_total, is_in_group, &wanted);
+	uint32_t count;
+	const uint32_t *samples = wait_group_samples(g, group, &count);
+	int err = functions_of_list(f, g->profile, g->table, g->by_total, samples, count);
 
 	if (err)
 		return err;
@@ -289,17 +308,20 @@ int wait_owners_list(const struct wait_groups *g, uint32_t group, struct wait_ow
 {
 	const struct profile *p = g->profile;
 	struct intern keys = INTERN_INIT;
+	uint32_t length;
+	const uint32_t *samples = wait_group_samples(g, group, &length);
 	int err = 0;
 
 	*unknown = 0;
 	*count = 0;
-	*list = calloc((size_t)p->count + 1, sizeof(**list));
+	*list = calloc((size_t)length + 1, sizeof(**list));
 	if (!*list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->count && !err; i++) {
+	for (uint32_t k = 0; k < length && !err; k++) {
+		uint32_t i = samples[k];
 		const struct wait *wait = profile_wait(p, p->samples[i].wait);
 
-		if (g->ids[i] != group || wait->state != WAIT_WAITING)
+		if (wait->state != WAIT_WAITING)
 			continue;
 		if (wait->owner || wait->owner_stack)
 			err = owners_add(g, *list, &keys, i) ? 0 : -ENOMEM;

@@ -35,7 +35,10 @@ struct wait_groups {
 	struct intern names;     /* display names of the groups, by ID */
 	struct wait_group *list; /* heaviest first; idle event loops last */
 	uint32_t count;
-	uint32_t *ids;              /* group of each sample; 0: none */
+	uint32_t *ids;     /* group of each sample; 0: none */
+	uint32_t *samples; /* numbers of the samples, group by group */
+	uint32_t *starts;  /* in `samples`, by group ID; of one group more at the end */
+	struct function_table *table;
 	double weight;              /* of all wall-clock samples */
 	double states[WAIT_STATES]; /* parts of the weight */
 	double derived;             /* part of the weight whose waits are derived */
@@ -54,10 +57,12 @@ static inline double wait_groups_weight(const struct wait_groups *groups, const 
 	return groups->by_total ? s->total : s->count;
 }
 
-/* Returns the group ID of SAMPLE, an element of the profile's samples; 0 if it is in none. */
-static inline uint32_t wait_groups_id(const struct wait_groups *groups, const struct sample *s)
+/* Returns the numbers of GROUP's samples, *COUNT of them. */
+static inline const uint32_t *wait_group_samples(const struct wait_groups *groups, uint32_t group,
+						 uint32_t *count)
 {
-	return groups->ids[s - groups->profile->samples];
+	*count = groups->starts[group + 1] - groups->starts[group];
+	return groups->samples + groups->starts[group];
 }
 
 /* Set FUNCTIONS to the own functions of GROUP's samples: a sample belongs to the innermost one
