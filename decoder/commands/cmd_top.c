@@ -391,6 +391,7 @@ int cmd_top(int argc, char **argv)
 		status = args_check_conflicts(&args, by_time, interval_ns);
 	args.query.contexts = args.by && !by_time;
 	args.query.times = by_time;
+	args.query.lock_places = true; /* a class is no function */
 	/* A filter by function may be for a native one. */
 	if (args.query.frames == SHOW_FOLDED && !args.native && !args.query.include.set &&
 	    !args.query.exclude.set)

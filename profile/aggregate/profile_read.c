@@ -209,6 +209,12 @@ static uint32_t worker_resolve_wait(const struct worker *w, struct resolve *reso
 							    .stack = t->key.stack });
 }
 
+/* Returns the class that T's stack ends with. */
+static uint64_t shown_class(const struct query *query, const struct tally *t)
+{
+	return query->lock_places && t->key.metric == METRIC_LOCK ? 0 : t->key.class;
+}
+
 static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 			       const struct settings *settings)
 {
@@ -232,7 +238,7 @@ static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 			sample.context = 0;
 		if (!w->query->waits)
 			sample.wait = 0;
-		sample.stack = resolve_stack(resolve, t->key.stack, t->key.class,
+		sample.stack = resolve_stack(resolve, t->key.stack, shown_class(w->query, t),
 					     (enum jfr_frame_type)t->key.leaf);
 		if (filter_stack(&filter, sample.stack, sample.thread))
 			worker_add_weights(w, &sample, t, &resolve->chunk->header, settings);

@@ -91,11 +91,12 @@ struct query {
 	unsigned rename_count;
 	bool threads, lines, simple, weighted;
 	enum frames_shown frames;
-	uint32_t folded; /* categories to omit, a mask of 1 << enum frame_category */
-	bool places;     /* store address, file and line in frames, even if they are not shown */
-	bool no_threads; /* count all samples for one thread, 0 */
-	bool contexts;   /* store contexts in samples */
-	bool times;      /* split samples by their time, in milliseconds */
+	uint32_t folded;  /* categories to omit, a mask of 1 << enum frame_category */
+	bool places;      /* store address, file and line in frames, even if they are not shown */
+	bool no_threads;  /* count all samples for one thread, 0 */
+	bool lock_places; /* METRIC_LOCK: omit the lock's class, the innermost frame */
+	bool contexts;    /* store contexts in samples */
+	bool times;       /* split samples by their time, in milliseconds */
 	enum wait_parts waits; /* in wall-clock samples */
 	bool wait_guesses;     /* store in waits whether they are derived */
 	bool newest;           /* only the last sample of each thread in each chunk */

@@ -184,4 +184,6 @@ if command -v python3 >/dev/null; then
 			fail "$command --json"
 	done
 fi
+# A row of locks is a place of the program, not the lock's class.
+"$agent" top --lock "$data/java.jfr" 2>"$work/err" | grep -Eq '^ +2015  100.0% .* Work\.lambda' || fail 'no place of locks'
 echo 'all as expected'
