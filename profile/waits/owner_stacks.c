@@ -66,6 +66,7 @@ int owner_stacks_spread(struct profile *p)
 struct appending {
 	struct profile *profile;
 	struct wait_chains chains;
+	struct thread_index threads;
 	uint32_t *stacks; /* new stack by sample; 0: unchanged */
 	struct buf stack, name;
 };
@@ -91,7 +92,7 @@ static uint32_t add_owner_frame(struct appending *a, uint32_t i)
 	const struct sample *s = &p->samples[i];
 	const struct wait *wait = profile_wait(p, s->wait);
 	const char *on = intern_text(&p->names, wait->on);
-	uint32_t thread = wait_find_thread(p, s->thread, wait->owner);
+	uint32_t thread = thread_index_find(&a->threads, p, s->thread, wait->owner);
 	char name[256];
 
 	profile_thread_name(p, thread, name, sizeof(name));
@@ -164,7 +165,7 @@ int owner_stacks_append(struct profile *p)
 			       .name = BUF_INIT(1u << 20) };
 	int err = wait_chains_make(&a.chains, p);
 
-	if (!a.stacks)
+	if (thread_index_open(&a.threads, p) || !a.stacks)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < p->count && !err; i++) {
 		if (p->samples[i].metric != METRIC_WALL ||
@@ -178,6 +179,7 @@ int owner_stacks_append(struct profile *p)
 		if (a.stacks[i])
 			p->samples[i].stack = a.stacks[i];
 	wait_chains_free(&a.chains);
+	thread_index_free(&a.threads);
 	free(a.stacks);
 	buf_free(&a.stack);
 	buf_free(&a.name);

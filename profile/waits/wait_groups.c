@@ -50,6 +50,47 @@ uint32_t wait_find_thread(const struct profile *p, uint32_t near, uint32_t tid)
 	return 0;
 }
 
+/* Interned by its bytes. */
+struct thread_id {
+	uint32_t tid, labels;
+};
+
+int thread_index_open(struct thread_index *index, const struct profile *p)
+{
+	*index = (struct thread_index){
+		.threads = calloc((size_t)p->threads.count + 1, sizeof(*index->threads)),
+	};
+	for (uint32_t id = 1; index->threads && id <= p->threads.count; id++) {
+		const struct thread_key *thread = intern_key(&p->threads, id);
+		struct thread_id key = { thread->tid, thread->labels };
+		uint32_t number = intern(&index->keys, &key, sizeof(key));
+
+		if (!number)
+			return -ENOMEM;
+		if (!index->threads[number]) /* the first one of that ID */
+			index->threads[number] = id;
+	}
+	index->count = index->keys.count;
+	return index->threads ? 0 : -ENOMEM;
+}
+
+void thread_index_free(struct thread_index *index)
+{
+	intern_free(&index->keys);
+	free(index->threads);
+	*index = (struct thread_index){ 0 };
+}
+
+uint32_t thread_index_find(struct thread_index *index, const struct profile *p, uint32_t near,
+			   uint32_t tid)
+{
+	const struct thread_key *thread = intern_key(&p->threads, near);
+	struct thread_id key = { tid, thread->labels };
+	uint32_t number = intern(&index->keys, &key, sizeof(key));
+
+	return number && number <= index->count ? index->threads[number] : 0;
+}
+
 const char *wait_lock_name(const char *on)
 {
 	const char *address = strncmp(on, "lock ", 5) ? on : on + 5;
@@ -59,15 +100,18 @@ const char *wait_lock_name(const char *on)
 }
 
 /* Set TEXT to the owner's function, or else to its thread. */
-static void format_holder(const struct profile *p, const struct sample *s, const struct wait *wait,
+static void format_holder(struct wait_groups *g, const struct sample *s, const struct wait *wait,
 			  char *text, size_t size)
 {
+	const struct profile *p = g->profile;
 	uint32_t frame = wait_own_frame(p, wait->owner_stack);
 
 	if (frame)
 		snprintf(text, size, "%s", profile_frame_name(p, frame));
 	else if (wait->owner)
-		profile_thread_name(p, wait_find_thread(p, s->thread, wait->owner), text, size);
+		profile_thread_name(p,
+				    thread_index_find(&g->threads_by_id, p, s->thread, wait->owner),
+				    text, size);
 	else
 		snprintf(text, size, "unknown");
 }
@@ -86,8 +130,8 @@ static void format_cause(const struct profile *p, const struct wait *wait, char 
 		snprintf(text, size, "%s", jfr_wait_causes[wait->cause]);
 }
 
-static void format_name(const struct wait_groups *g, const struct sample *s,
-			const struct wait *wait, char *text, size_t size)
+static void format_name(struct wait_groups *g, const struct sample *s, const struct wait *wait,
+			char *text, size_t size)
 {
 	const char *on = intern_text(&g->profile->names, wait->on);
 
@@ -96,7 +140,7 @@ static void format_name(const struct wait_groups *g, const struct sample *s,
 		profile_thread_name(g->profile, s->thread, text, size);
 		break;
 	case WAIT_BY_HOLDER:
-		format_holder(g->profile, s, wait, text, size);
+		format_holder(g, s, wait, text, size);
 		break;
 	case WAIT_BY_CAUSE:
 		format_cause(g->profile, wait, text, size);
@@ -223,7 +267,7 @@ int wait_groups_make(struct wait_groups *g, const struct profile *p, enum wait_b
 	g->ids = calloc((size_t)p->count + 1, sizeof(*g->ids));
 	for (uint32_t i = 0; i < p->count; i++)
 		g->by_total |= p->samples[i].metric == METRIC_WALL && p->samples[i].total > 0;
-	if (!g->ids)
+	if (thread_index_open(&g->threads_by_id, p) || !g->ids)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < p->count && !err; i++)
 		if (p->samples[i].metric == METRIC_WALL && !add_sample(g, i, states, causes, &seen))
@@ -246,6 +290,7 @@ void wait_groups_free(struct wait_groups *g)
 	if (g->table)
 		function_table_free(g->table);
 	free(g->table);
+	thread_index_free(&g->threads_by_id);
 	*g = (struct wait_groups){ 0 };
 }
 

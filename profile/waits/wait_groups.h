@@ -28,6 +28,13 @@ struct wait_group {
 	uint32_t threads;
 };
 
+/* Threads of a profile by their IDs, for many searches. */
+struct thread_index {
+	struct intern keys;
+	uint32_t *threads; /* by key */
+	uint32_t count;    /* of the keys of threads; later ones are of searches */
+};
+
 struct wait_groups {
 	const struct profile *profile;
 	enum wait_by by;
@@ -39,6 +46,7 @@ struct wait_groups {
 	uint32_t *samples; /* numbers of the samples, group by group */
 	uint32_t *starts;  /* in `samples`, by group ID; of one group more at the end */
 	struct function_table *table;
+	struct thread_index threads_by_id;
 	double weight;              /* of all wall-clock samples */
 	double states[WAIT_STATES]; /* parts of the weight */
 	double derived;             /* part of the weight whose waits are derived */
@@ -91,6 +99,14 @@ uint32_t wait_own_frame(const struct profile *profile, uint32_t stack);
 /* Returns the profile's thread with the thread ID TID in the recordings of thread NEAR; 0 if it has
  * no sample. */
 uint32_t wait_find_thread(const struct profile *profile, uint32_t near, uint32_t tid);
+
+/* Index the threads of PROFILE. Returns 0 or -ENOMEM; release with thread_index_free() in any case. */
+int thread_index_open(struct thread_index *index, const struct profile *profile);
+void thread_index_free(struct thread_index *index);
+
+/* As wait_find_thread(). */
+uint32_t thread_index_find(struct thread_index *index, const struct profile *profile, uint32_t near,
+			   uint32_t tid);
 
 /* Returns the part of ON, "lock 0x7f10 log_mutex", that names the lock: its symbol, or its
  * address. */
