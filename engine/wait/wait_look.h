@@ -25,7 +25,7 @@ struct wait_seen {
  * buffer of a page for each. Other threads' files are opened for each look, for at most
  * WAIT_OPENS_PER_SECOND looks; further ones find an unknown state. */
 #define WAIT_FILES_MAX        256
-#define WAIT_OPENS_PER_SECOND 2000
+#define WAIT_OPENS_PER_SECOND 5000
 
 /* Set *WAIT to what thread TID does now; CPU_NS is its CPU time. A thread that does not wait is
  * running or runnable at random, in proportion to both times since the last such look. The moment

@@ -3,7 +3,7 @@
 # program that has changed its user, and of one for musl.
 . "$(dirname "$0")/agent.inc"
 have jfr python3
-points=${POINTS:-35}
+points=${POINTS:-20}
 seconds=${SECONDS_EACH:-4}
 
 # compare KINDS PROGRAM [ARGUMENT...]
@@ -15,7 +15,7 @@ compare() {
 	profiled "$work/out" builtin WALL_INTERVAL=10ms FORK=off EXIT_TIMEOUT=30s timeout 100 \
 		"$2" "$seconds" "$work" "${@:3}" >"$work/measured" 2>"$work/err" ||
 		fail "$kinds: status $? $(cat "$work/err")"
-	python3 test/programs/wait_causes_met.py "$work/measured" "$points" "$kinds" "$work/out"/*.jfr >"$work/met" ||
+	python3 test/programs/wait_causes_met.py "$agent" "$work/measured" "$points" "$kinds" "$work/out"/*.jfr >"$work/met" ||
 		fail "$kinds: $(cat "$work/met" "$work/err")"
 	[ -z "${VERBOSE:-}" ] || cat "$work/met"
 }
