@@ -1,12 +1,11 @@
-/* Selects the sampled allocations: slow path of the countdown, and the arithmetic.
- *
- * The library depends on the C library only, so it does not use libm. */
+/* Selects the sampled allocations: slow path of the countdown, and the arithmetic. */
 #include "engine/memory/mem_sample.h"
 
 #include <stdatomic.h>
 
 #include "core/clock.h"
 #include "core/own_thread.h"
+#include "engine/sample/poisson.h"
 
 /* While sampling is off, a thread checks the settings after so many bytes. */
 #define POLL_BYTES 65536
@@ -39,52 +38,9 @@ static uint64_t random_next(struct mem_thread *t)
 	return x * 0x2545f4914f6cdd1du;
 }
 
-/* -ln(u) for u in (0, 1]: the exponent separately, and for m in [1, 2) the series ln m = 2 (z +
- * z^3/3 + z^5/5 + …), z = (m - 1) / (m + 1) <= 1/3. */
-static double minus_log(double u)
-{
-	union {
-		double value;
-		uint64_t bits;
-	} m = { .value = u };
-	int exponent = (int)(m.bits >> 52) - 1023;
-	double z, square, sum = 0;
-
-	m.bits = (m.bits & 0x000fffffffffffffu) | 0x3ff0000000000000u;
-	z = (m.value - 1) / (m.value + 1);
-	square = z * z;
-	for (int k = 17; k >= 1; k -= 2)
-		sum = sum * square + 1.0 / k;
-	return -(exponent * 0.693147180559945309417 + 2 * z * sum);
-}
-
-/* 1 - exp(-x) for x >= 0. Taylor series of the argument, which is halved until it is small. Then 1
- * - exp(-2y) = q (2 - q) with q = 1 - exp(-y), which keeps the precision for small x. */
-static double one_minus_exp(double x)
-{
-	double term, sum = 0;
-	int halved = 0;
-
-	if (x > 40)
-		return 1;
-	for (; x > 0.25; halved++)
-		x /= 2;
-	term = x;
-	for (int k = 2; k < 12; k++) {
-		sum += term;
-		term *= -x / k;
-	}
-	while (halved--)
-		sum *= 2 - sum;
-	return sum;
-}
-
 static uint64_t countdown_draw(struct mem_thread *t, uint64_t interval)
 {
-	double u = (double)((random_next(t) >> 11) + 1) * 0x1p-53;
-	double bytes = minus_log(u) * (double)interval;
-
-	return bytes < 0x1p63 ? (uint64_t)bytes : INT64_MAX;
+	return poisson_distance(random_next(t), interval);
 }
 
 bool mem_sample_due(size_t size)
@@ -166,7 +122,7 @@ uint64_t mem_sample_weight(uint64_t size)
 
 	if (!interval || !size)
 		return size;
-	return weight_divide(size, one_minus_exp((double)size / (double)interval));
+	return weight_divide(size, poisson_probability((double)size / (double)interval));
 }
 
 uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t growth, uint64_t size)
@@ -177,6 +133,6 @@ uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t gr
 	if (!interval || !old_weight)
 		return size;
 	taken = (double)old_size / (double)old_weight;
-	grown = one_minus_exp((double)growth / (double)interval);
+	grown = poisson_probability((double)growth / (double)interval);
 	return weight_divide(size, taken + (1 - taken) * grown);
 }
