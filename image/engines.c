@@ -49,9 +49,8 @@ static int choose_engine(const struct engine **engine, const struct config *c, s
 	}
 	if (err != -ENOENT)
 		log_warn("%s; the builtin engine is used instead", problem);
-	/* (A forked child of Java has no Java.) */
-	if (c->lock_ns != OPTION_OFF && !shared->async_profiler_lost)
-		log_warn("LOCK needs async-profiler, and has no effect with the builtin engine");
+	if (c->lock_ns != OPTION_OFF && shared->is_attached)
+		log_warn("LOCK has no effect in a program that does not load the preload");
 	*engine = builtin_engine(wake);
 	return 0;
 }

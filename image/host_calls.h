@@ -25,6 +25,7 @@
 	X(frame_table_keep)           \
 	X(host_started)               \
 	X(host_left)                  \
+	X(lock_waits_set_interval)    \
 	X(mem_collect)                \
 	X(mem_keep_frames)            \
 	X(mem_passed_by)              \

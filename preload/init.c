@@ -40,6 +40,7 @@
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/allocator.h"
+#include "preload/interpose/lock.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 #include "preload/interpose/sent_signal.h"
@@ -312,6 +313,7 @@ static void (*const child_resets[])(void) = {
 	mixed_stack_after_fork,
 	ring_after_fork,
 	threads_after_fork,
+	lock_reset_in_child,
 	loop_iterations_after_fork,
 	signal_share_after_fork,
 
@@ -525,6 +527,14 @@ static int prepare_mem(void)
 	return 0;
 }
 
+/* Waits are sampled when the builtin engine starts; it is not known yet whether `auto` finds async-profiler. */
+static int prepare_locks(void)
+{
+	if (config.lock_ns != OPTION_OFF && config.engine != ENGINE_ASYNC_PROFILER)
+		lock_interpose();
+	return 0;
+}
+
 /* Destructor of a thread_local object. glibc's exit(3) calls those of the calling thread before all other handlers.
  * On the main thread nothing else calls them, not even pthread_exit(3). */
 typedef int at_thread_exit(void (*destroy)(void *), void *object, void *dso);
@@ -569,7 +579,8 @@ static int start_profiling(void)
 static int (*const steps[])(void) = {
 	read_environment,     check_admission, check_ticks,      open_log,
 	refuse_checking_tool, refuse_emulator, exclude_children, reserve_region,
-	capture_environment,  set_hooks,       prepare_mem,      start_profiling,
+	capture_environment,  set_hooks,       prepare_mem,      prepare_locks,
+	start_profiling,
 };
 
 /* (exit(3) marks a library whose destructor it calls as not constructed. If async-profiler's thread loads a library

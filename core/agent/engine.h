@@ -18,8 +18,8 @@ struct engine_start {
 	uint64_t wall_ns;     /* wall-clock interval where CPU time is sampled too, or ENGINE_OFF */
 	uint64_t
 		mem_bytes; /* bytes between two samples of native memory; 0: every allocation; or ENGINE_OFF */
-	uint64_t lock_ns;    /* waiting time between two samples of Java's locks, or ENGINE_OFF */
-	const char *cstack;  /* method of stack walking */
+	uint64_t lock_ns;   /* waiting time between two samples of waits for locks, or ENGINE_OFF */
+	const char *cstack; /* method of stack walking */
 	const char *options; /* ENGINE_OPTIONS, which override these, or NULL */
 };
 

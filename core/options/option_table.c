@@ -143,8 +143,11 @@ const struct option option_table[] = {
 	  .zero = true,
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "Time that Java threads wait for locks between two samples of such waits. Needs "
-		  "async-profiler." },
+	  .help = "Time that threads wait for locks between two samples of such waits: for locks "
+		  "of "
+		  "Java with async-profiler, for mutexes and read-write locks of the C library "
+		  "with "
+		  "the builtin engine." },
 	{ .name = "BUDGET",
 	  .type = OPTION_SHARE,
 	  FIELD(budget_permil),

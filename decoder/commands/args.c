@@ -467,7 +467,7 @@ static int args_set_retained(struct args *args)
 	return COMMAND_USAGE;
 }
 
-/* --state, --cause and --blocked-by apply to wall-clock samples only. */
+/* --state and --cause apply to wall-clock samples only, --blocked-by also to waits for locks. */
 static int args_set_waits(struct args *args)
 {
 	if (args->blocked_by)
@@ -476,12 +476,14 @@ static int args_set_waits(struct args *args)
 		return COMMAND_OK;
 	if (args->metric == METRIC_ANY)
 		args->metric = METRIC_WALL;
-	if (args->metric == METRIC_WALL)
+	if (args->metric == METRIC_WALL ||
+	    (args->metric == METRIC_LOCK && !args->query.states && !args->query.causes))
 		return COMMAND_OK;
-	message_print("%s: %s requires --wall", args->command,
+	message_print("%s: %s requires --wall%s", args->command,
 		      args->query.states   ? "--state"
 		      : args->query.causes ? "--cause"
-					   : "--blocked-by");
+					   : "--blocked-by",
+		      args->query.states || args->query.causes ? "" : " or --lock");
 	return COMMAND_USAGE;
 }
 

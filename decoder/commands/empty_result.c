@@ -90,9 +90,8 @@ static const struct {
 					    "async-profiler's library" },
 	[METRIC_LIVE_OBJECT] = { "living Java objects", "ASPROF_AGENT_ENGINE_OPTIONS=alloc=512k,"
 							"live, with async-profiler's library" },
-	[METRIC_LOCK] = { "locks", "run --lock 10ms, or ASPROF_AGENT_LOCK=10ms (Java), or "
-				   "ASPROF_AGENT_ENGINE_OPTIONS=nativelock=10ms (native), with "
-				   "async-profiler's library" },
+	[METRIC_LOCK] = { "locks", "run --lock 10ms, or ASPROF_AGENT_LOCK=10ms; with "
+				   "async-profiler for Java's locks only" },
 };
 
 /* Why a metric has no samples although the recordings were made with an interval for it. */

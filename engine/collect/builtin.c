@@ -26,6 +26,7 @@
 #include "engine/memory/mem_record.h"
 #include "engine/modules/modules.h"
 #include "engine/runtime/runtimes.h"
+#include "engine/sample/lock_waits.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
@@ -78,6 +79,8 @@ static void builtin_describe(chunk_settings settings, const struct engine_start 
 		SETTING("interval", "%llu", (unsigned long long)r->interval_ns);
 	if (r->wall_ns != ENGINE_OFF)
 		SETTING("wall", "%llu", (unsigned long long)r->wall_ns);
+	if (r->lock_ns != ENGINE_OFF)
+		SETTING("lock", "%llu", (unsigned long long)r->lock_ns);
 	if (r->mem_bytes != ENGINE_OFF)
 		SETTING("nativemem", "%llu", (unsigned long long)r->mem_bytes);
 #undef SETTING
@@ -108,6 +111,7 @@ static int builtin_start_sampling(const struct engine_start *r)
 		return err;
 	}
 	wall_start(r->wall_ns);
+	lock_waits_set_interval(start_is_memory_only(r) ? ENGINE_OFF : r->lock_ns);
 	if (!start_is_memory_only(r) && wait_look_is_on())
 		thread_times_start();
 	return 0;
@@ -265,6 +269,7 @@ static int builtin_stop(void)
 	if (engine.fd < 0)
 		return failed(-EIO, "builtin: stop failed: the profiler is not running");
 	sampler_enable(false);
+	lock_waits_set_interval(ENGINE_OFF);
 	mem_stop();
 	err = collector_stop();
 	thread_times_stop();

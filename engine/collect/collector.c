@@ -8,6 +8,7 @@
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
 #include "engine/collect/drain_cost.h"
+#include "engine/collect/lock_events.h"
 #include "engine/collect/mem_events.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
@@ -93,6 +94,7 @@ static uint64_t pause_after(uint64_t began_cpu_ns, uint64_t interval_ns)
 static void collector_close(void)
 {
 	wall_open(NULL, NULL);
+	lock_events_stop();
 	chunks_close(&collector.chunks);
 	symbols_close(collector.symbols);
 	collector.symbols = NULL;
@@ -179,6 +181,13 @@ static void collector_write_sample(void *context, const struct sample *s)
 	case SAMPLE_FREE:
 		mem_events_free(collector.chunks.mem, s);
 		break;
+	case SAMPLE_LOCK_WAIT:
+		lock_events_delayed(s);
+		break;
+	case SAMPLE_LOCK:
+		lock_events_ended(s);
+		collector.samples++;
+		break;
 	case SAMPLE_PAD:
 		break;
 	}
@@ -233,6 +242,7 @@ void collector_drain(uint64_t now_ns)
 	contexts_update(now_ns);
 	drain_cost_begin();
 	ring_drain(collector_write_sample, NULL);
+	lock_events_write(collector.chunks.jfr, collector.symbols, now_ns);
 	drain_cost_end();
 	threads_reap(collector_end_thread, NULL);
 	if (now_ns >= collector.look_due_ns) {
@@ -314,6 +324,7 @@ static int collector_finish_chunk(bool last)
 	int err;
 
 	collector_drain(now_ns);
+	lock_events_write(collector.chunks.jfr, collector.symbols, UINT64_MAX);
 	wall_flush(collector.chunks.jfr);
 	collector_name_threads(now_ns, last);
 	ticks = clock_ticks();

@@ -76,6 +76,7 @@ static void copy_stack(struct wall_owner *owner, const struct sample *sample)
 	owner->depth = sample->count;
 	owner->truncated = sample->truncated;
 	owner->cpu_ns = sample->args[1];
+	owner->lock_word = (uint32_t)sample->args[2];
 	owner->ticks = sample->ticks;
 }
 

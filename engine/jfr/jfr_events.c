@@ -159,6 +159,28 @@ void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, u
 	event_end_numbers(w, &e);
 }
 
+void jfr_native_lock(struct jfr_writer *w, pid_t tid, uint32_t stack,
+		     const struct jfr_native_lock *lock)
+{
+	struct event e;
+	uint8_t *extra;
+
+	if (!event_begin_numbers(w, &e, JFR_T_NATIVE_LOCK, lock->ticks))
+		return;
+	event_put(&e, lock->span_ticks >> w->coarse);
+	event_put_thread(w, &e, tid);
+	event_put(&e, stack);
+	event_put(&e, lock->address);
+	extra = event_begin_extra(&e);
+	event_put(&e, lock->weight_ticks >> w->coarse);
+	event_put(&e, w->context);
+	event_put(&e, w->wait.description);
+	event_put(&e, w->wait.owner_stack);
+	event_end_extra(&e, extra);
+	event_end_numbers(w, &e);
+	w->wait = (struct jfr_wait){ 0 };
+}
+
 void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
 		  const struct jfr_retained *retained)
 {

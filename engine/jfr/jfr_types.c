@@ -63,6 +63,8 @@ const struct jfr_type_row jfr_types[] = {
 	      "Java Virtual Machine", "Profiling"),
 	EVENT(JFR_T_MALLOC, JFR_MALLOC, "profiler.Malloc", "malloc", "Java Virtual Machine", "Native Memory"),
 	EVENT(JFR_T_FREE, JFR_FREE, "profiler.Free", "free", "Java Virtual Machine", "Native Memory"),
+	EVENT(JFR_T_NATIVE_LOCK, JFR_LOCK, "profiler.NativeLock", "Native Lock Sample", "Java Virtual Machine",
+	      "Native Lock"),
 	EVENT(JFR_T_USER_EVENT, JFR_USER_EVENT, "profiler.UserEvent", "User-Defined Event", "Profiler"),
 	EVENT(JFR_T_RETAINED_HEAP, JFR_RETAINED, "asprof.RetainedHeap", "Retained Native Memory",
 	      "Java Virtual Machine", "Native Memory"),
@@ -213,6 +215,18 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_FREE, "weight", JFR_T_LONG, "Bytes Stood For", JFR_UNIT_BYTES),
 	NUMBER(JFR_T_FREE, "birth", JFR_T_LONG, "Allocation Time", JFR_UNIT_TICKS),
 
+	/* A wait of the duration stands for waits of the weight. The additional fields are as in a wall-clock sample. */
+	START_TIME(JFR_T_NATIVE_LOCK),
+	NUMBER(JFR_T_NATIVE_LOCK, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
+	POOLED(JFR_T_NATIVE_LOCK, "eventThread", JFR_T_THREAD, "Event Thread"),
+	STACK_TRACE(JFR_T_NATIVE_LOCK),
+	NUMBER(JFR_T_NATIVE_LOCK, "address", JFR_T_LONG, "Lock Address", JFR_UNIT_ADDRESS),
+	EXTRA(JFR_T_NATIVE_LOCK),
+	NUMBER(JFR_T_NATIVE_LOCK, "weight", JFR_T_LONG, "Time Stood For", JFR_UNIT_SPAN_TICKS),
+	CONTEXT(JFR_T_NATIVE_LOCK),
+	POOLED(JFR_T_NATIVE_LOCK, "wait", JFR_T_WAIT, "Wait"),
+	POOLED(JFR_T_NATIVE_LOCK, "ownerStackTrace", JFR_T_STACK_TRACE, "Owner's Stack Trace"),
+
 	START_TIME(JFR_T_USER_EVENT),
 	POOLED(JFR_T_USER_EVENT, "eventThread", JFR_T_THREAD, "Event Thread"),
 	POOLED(JFR_T_USER_EVENT, "type", JFR_T_USER_EVENT_TYPE, "User Event Type"),
@@ -343,7 +357,6 @@ static const struct {
 	{ "profiler.LiveObject", JFR_LIVE_OBJECT },
 	{ "jdk.JavaMonitorEnter", JFR_LOCK },
 	{ "jdk.ThreadPark", JFR_LOCK },
-	{ "profiler.NativeLock", JFR_LOCK },
 };
 
 enum jfr_kind jfr_kind_named(const char *name)

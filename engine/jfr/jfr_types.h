@@ -49,6 +49,7 @@ enum jfr_type_id {
 	JFR_T_WALL_CLOCK_SAMPLE = 119,
 	JFR_T_MALLOC,
 	JFR_T_FREE,
+	JFR_T_NATIVE_LOCK,
 	JFR_T_USER_EVENT = 124,
 	JFR_T_RETAINED_HEAP = 180, /* only the agent's */
 	JFR_T_LOSSES,

@@ -97,7 +97,7 @@ void jfr_use_context(struct jfr_writer *w, uint32_t id);
  * counted with the contexts. */
 uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t length);
 
-/* Set the wait of the next wall-clock sample, and of no other. */
+/* Set the wait of the next wall-clock sample or wait for a lock, and of no other. */
 void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait);
 
 /* Set the name of thread TID in this chunk and the next ones; it replaces an older name. Threads
@@ -132,6 +132,14 @@ void jfr_malloc(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack,
 /* WEIGHT and BIRTH (ticks) are those of the freed allocation. */
 void jfr_free(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t stack, uint64_t address,
 	      uint64_t weight, uint64_t birth);
+
+/* A wait of SPAN_TICKS for the lock at ADDRESS, which stands for WEIGHT_TICKS. */
+struct jfr_native_lock {
+	uint64_t ticks, span_ticks, weight_ticks, address;
+};
+
+void jfr_native_lock(struct jfr_writer *w, pid_t tid, uint32_t stack,
+		     const struct jfr_native_lock *lock);
 
 /* Memory that one stack has allocated and not freed. The totals count from the start of
  * sampling. */

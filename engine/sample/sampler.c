@@ -123,8 +123,20 @@ static struct sample *sample_interrupted(struct thread *thread, enum sample_kind
 	return sample;
 }
 
-/* The args are the slot and the thread's CPU time, from which the collector sees whether the thread
- * ran again. */
+/* The thread may have released the lock since then, and the lock may be gone. */
+static uint32_t read_lock_word(struct thread *thread)
+{
+	uintptr_t at = atomic_exchange_explicit(&thread->lock_word, 0, memory_order_relaxed);
+	struct memory_block block;
+	struct memory_reader reader = { .block = &block };
+	uint32_t word = 0;
+
+	memory_block_init(&block);
+	return at && memory_read(&reader, &word, at, sizeof(word)) ? word : 0;
+}
+
+/* The args are the slot, the thread's CPU time, from which the collector sees whether the thread ran
+ * again, and the word of a lock. */
 static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 {
 	struct sample *sample = sample_interrupted(thread, SAMPLE_WALL, uc);
@@ -134,6 +146,7 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
 	sample->args[1] = own_cpu_ns();
+	sample->args[2] = read_lock_word(thread);
 	sampler_commit(thread, sample);
 }
 

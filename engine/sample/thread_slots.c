@@ -134,6 +134,7 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 	thread_clock_init(&t->clock, tid, (uintptr_t)t);
 	atomic_store(&t->local, NULL);
 	thread_call_write(&t->call, &(struct thread_call){ 0 });
+	atomic_store(&t->lock_word, 0);
 	atomic_store(&t->sampled, false);
 	atomic_store(&t->ended, false);
 	atomic_store(&t->tid, tid);

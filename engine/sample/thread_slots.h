@@ -35,6 +35,8 @@ struct thread {
 	uint64_t born_ticks; /* when the slot was acquired */
 	struct asprof_thread_local_data *_Atomic local;
 	struct thread_call_note call; /* without interposers */
+	/* Word of a lock that the thread was seen to own, to be read with the next wall-clock sample; 0: none. */
+	_Atomic uintptr_t lock_word;
 };
 
 /* Acquire an empty slot for thread TID. Returns NULL when there is no room. FOUND: the caller is

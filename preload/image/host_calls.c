@@ -13,6 +13,7 @@
 #include "engine/sample/sampler.h"
 #include "engine/sample/thread_clock.h"
 #include "engine/sample/threads.h"
+#include "engine/sample/lock_waits.h"
 #include "engine/sample/loop_iterations.h"
 #include "engine/sample/user_events.h"
 #include "engine/unwind/unwind_map.h"

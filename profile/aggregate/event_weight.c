@@ -50,7 +50,7 @@ bool event_weigh(struct resolve *resolve, const struct settings *settings,
 		t->key.metric = METRIC_LOCK;
 		t->key.class = (uint64_t)slot[JFR_CLASS];
 		t->key.leaf = JFR_FRAME_INLINED;
-		t->total = slot[JFR_DURATION];
+		t->total = slot[JFR_WEIGHT] > 0 ? slot[JFR_WEIGHT] : slot[JFR_DURATION];
 		break;
 	default:
 		return false;

@@ -140,7 +140,7 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 			continue;
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
-		if (waits && one.key.metric == METRIC_WALL)
+		if (waits && (one.key.metric == METRIC_WALL || event.slot[JFR_WAIT]))
 			key_set_wait(&one.key, &event, w->query->waits == WAIT_PARTS_OWNER);
 		if (w->query->times)
 			ok = worker_add_event_at(w, settings, chunk, factor, one,
@@ -201,7 +201,7 @@ static void worker_add_weights(struct worker *w, struct sample *sample, const st
 static uint32_t worker_resolve_wait(const struct worker *w, struct resolve *resolve,
 				    const struct tally *t)
 {
-	if (t->key.metric != METRIC_WALL || !query_wants_waits(w->query))
+	if ((t->key.metric != METRIC_WALL && !t->key.wait) || !query_wants_waits(w->query))
 		return 0;
 	return resolve_wait(resolve, &(struct stored_wait){ .wait = t->key.wait,
 							    .owner_stack = t->key.owner_stack,

@@ -91,6 +91,8 @@ static int64_t sample_duration(const struct reader *r, const struct jfr_event *e
 	if (s->metric != METRIC_CPU && s->metric != METRIC_WALL && s->metric != METRIC_LOCK)
 		return 0;
 	/* The span of a wall clock event is from its first sample to the last one. */
+	if (s->metric == METRIC_LOCK) /* its total is a weight */
+		ns = (double)event->slot[JFR_DURATION] * r->factor;
 	if (s->metric == METRIC_WALL && event->slot[JFR_SPAN] > 0)
 		ns = (double)event->slot[JFR_SPAN] * r->factor + s->total / s->count;
 	return limit_duration(ns);

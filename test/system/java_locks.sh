@@ -1,6 +1,6 @@
 #!/bin/bash
-# LOCK samples waits for Java's locks. A program without Java, or without async-profiler, is profiled as without that
-# setting.
+# LOCK samples waits for Java's locks, with async-profiler. A program without Java, and one that never waits for a lock, is
+# profiled as without that setting.
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"
@@ -58,7 +58,6 @@ for engine in async-profiler builtin; do
 	profiled "$work/$engine" "$engine" LOCK=10ms CPU_INTERVAL=5ms "$work/native" >"$work/out" 2>"$work/err" ||
 		fail "$engine: status $?: $(cat "$work/err")"
 	"$agent" collapsed --cpu "$work/$engine" | grep -q main || fail "$engine: no samples"
-	grep -q 'LOCK needs async-profiler' "$work/err"
-	[ $? = $([ $engine = builtin ]; echo $?) ] || fail "$engine: says $(cat "$work/err")"
+	[ ! -s "$work/err" ] || fail "$engine: says $(cat "$work/err")"
 done
 "$agent" top --lock "$work/builtin" 2>&1 | grep -q 'that needs run --lock 10ms' || fail "no hint"

@@ -92,6 +92,7 @@ static void compare_fields(const struct jfr_type *theirs, const struct jfr_type_
 		if (n == theirs->field_count) {
 			ck_assert_msg(ours->type == JFR_T_MALLOC || ours->type == JFR_T_FREE ||
 					      ours->type == JFR_T_NATIVE_LIBRARY ||
+					      ours->type == JFR_T_NATIVE_LOCK ||
 					      ours->type == JFR_T_EXECUTION_SAMPLE ||
 					      ours->type == JFR_T_WALL_CLOCK_SAMPLE,
 				      "%s has a field that is not async-profiler's", ours->name);

@@ -1,0 +1,108 @@
+/* Sampled waits for locks. */
+#include "engine/sample/lock_waits.h"
+
+#include <stdatomic.h>
+
+#include "core/clock.h"
+#include "core/own_thread.h"
+#include "core/random.h"
+#include "core/system.h"
+#include "engine/runtime/mixed_stack.h"
+#include "engine/sample/poisson.h"
+#include "engine/sample/ring.h"
+#include "engine/sample/threads.h"
+#include "engine/unwind/unwind.h"
+
+static struct {
+	_Atomic uint64_t interval_ns; /* 0: off */
+	_Atomic uint64_t second_ns;   /* start of the second whose reports are counted */
+	_Atomic uint32_t reports;
+} lock_waits;
+
+void lock_waits_set_interval(uint64_t interval_ns)
+{
+	atomic_store(&lock_waits.interval_ns, interval_ns == UINT64_MAX ? 0 : interval_ns);
+}
+
+bool lock_wait_begin(struct lock_wait *wait)
+{
+	uint64_t interval_ns =
+		atomic_load_explicit(&lock_waits.interval_ns, memory_order_relaxed);
+
+	if (!interval_ns || own_thread_is())
+		return false;
+	wait->interval_ns = interval_ns;
+	wait->delay_ns = poisson_distance(random_below(UINT64_MAX), interval_ns);
+	wait->start_ns = clock_monotonic_ns();
+	wait->start_ticks = clock_ticks();
+	return true;
+}
+
+/* Threads that count at the same time may exceed the limit a little. */
+static bool report_is_allowed(void)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns - atomic_load(&lock_waits.second_ns) >= 1000000000u) {
+		atomic_store(&lock_waits.second_ns, now_ns);
+		atomic_store(&lock_waits.reports, 0);
+	}
+	return atomic_fetch_add(&lock_waits.reports, 1) < LOCK_WAITS_PER_SECOND;
+}
+
+void lock_wait_delayed(const struct lock_wait *wait)
+{
+	pid_t tid = system_thread();
+	struct sample *s;
+
+	if (!wait->owner_word || !report_is_allowed())
+		return;
+	s = ring_reserve((uint32_t)tid, SAMPLE_LOCK_WAIT, tid, 0);
+	if (!s)
+		return;
+	s->args[0] = wait->lock;
+	s->args[1] = wait->owner_word;
+	ring_commit(s);
+	ring_wake();
+}
+
+static struct sample *lock_wait_reserve(pid_t tid, const struct lock_wait *wait)
+{
+	struct thread *t = threads_self_by_tid(tid);
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), *pcs = ring_scratch_acquire();
+	bool is_known = t && here >= t->stack_low && here < t->stack_high, truncated;
+	struct sample *s;
+	size_t depth;
+
+	if (!pcs)
+		return NULL;
+	pcs[0] = wait->function;
+	depth = mixed_stack_here(is_known ? t->stack_high : 0, 0, pcs + 1, SAMPLE_DEPTH_MAX - 1,
+				 &truncated);
+	s = ring_reserve_stack((uint32_t)tid, SAMPLE_LOCK, tid, pcs, depth + 1, truncated);
+	ring_scratch_release(pcs);
+	if (unwind_wants_refresh())
+		ring_wake();
+	if (t)
+		atomic_store_explicit(&t->sampled, true, memory_order_relaxed);
+	return s;
+}
+
+void lock_wait_end(const struct lock_wait *wait)
+{
+	uint64_t ns = clock_monotonic_ns() - wait->start_ns,
+		 ticks = clock_ticks() - wait->start_ticks;
+	struct sample *s;
+
+	if (ns < wait->delay_ns)
+		return;
+	s = lock_wait_reserve(system_thread(), wait);
+	if (!s)
+		return;
+	s->ticks = wait->start_ticks;
+	s->args[0] = wait->lock;
+	s->args[1] = ticks;
+	s->args[2] = (uint64_t)((double)ticks / poisson_probability((double)ns /
+								     (double)wait->interval_ns));
+	ring_commit(s);
+}
