@@ -28,14 +28,17 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 /* Offsets in bytes. Sources: sysdeps/nptl/bits/struct_mutex.h and struct_rwlock.h of glibc, and
  * nptl/pthread_rwlock_common.c for the bits of the latter's word; src/internal/pthread_impl.h of musl. */
 #define GLIBC_MUTEX_OWNER       8
+#define GLIBC_MUTEX_TYPE        16
 #define GLIBC_RWLOCK_WRITER     24
+#define GLIBC_RWLOCK_IS_SHARED  28
 #define GLIBC_RWLOCK_IS_WRITTEN 2u
 #define GLIBC_RWLOCK_READER     8u /* one */
 #define MUSL_MUTEX_TYPE         0
 #define MUSL_MUTEX_WORD         4
-#define MUSL_MUTEX_TYPES        15u /* 0: a normal mutex, without an owner */
+#define MUSL_MUTEX_TYPES        15u         /* 0: a normal mutex, without an owner */
 #define MUSL_RWLOCK_COUNT       0x7fffffffu /* all bits: it is written */
 #define MUSL_RWLOCK_IS_WRITTEN  0x40000000u /* so many readers do not exist */
+#define MUTEX_IS_SHARED         128u        /* in either type */
 #define OWNER_MASK              0x3fffffffu
 
 /* glibc has these bits since this version. */
@@ -74,16 +77,29 @@ static inline uint32_t word_of(const void *lock, size_t offset)
 	return __atomic_load_n((const uint32_t *)((const char *)lock + offset), __ATOMIC_RELAXED);
 }
 
-/* The address of the word with the owner's thread id; 0: there is none. */
+/* The offset of the word with the owner's thread id; 0: there is none. The owner of a lock that processes share may be
+ * a thread of another process. */
+static size_t owner_offset(enum lock_kind kind, const void *lock)
+{
+	uint32_t type;
+
+	if (kind != KIND_MUTEX)
+		return !gnu_get_libc_version || word_of(lock, GLIBC_RWLOCK_IS_SHARED)
+			       ? 0
+			       : GLIBC_RWLOCK_WRITER;
+	type = word_of(lock, gnu_get_libc_version ? GLIBC_MUTEX_TYPE : MUSL_MUTEX_TYPE);
+	if (type & MUTEX_IS_SHARED)
+		return 0;
+	if (gnu_get_libc_version)
+		return GLIBC_MUTEX_OWNER;
+	return type & MUSL_MUTEX_TYPES ? MUSL_MUTEX_WORD : 0;
+}
+
 static uintptr_t owner_word(enum lock_kind kind, const void *lock)
 {
-	uintptr_t at = (uintptr_t)lock;
+	size_t offset = owner_offset(kind, lock);
 
-	if (gnu_get_libc_version)
-		return at + (kind == KIND_MUTEX ? GLIBC_MUTEX_OWNER : GLIBC_RWLOCK_WRITER);
-	if (kind != KIND_MUTEX || !(word_of(lock, MUSL_MUTEX_TYPE) & MUSL_MUTEX_TYPES))
-		return 0;
-	return at + MUSL_MUTEX_WORD;
+	return offset ? (uintptr_t)lock + offset : 0;
 }
 
 /* True if the calling thread owns the lock: then it does not wait, or forever. */
@@ -197,24 +213,24 @@ static int mutex_clocklock(void *lock, clockid_t clock, const struct timespec *u
 	return lock_busy(KIND_MUTEX, lock, clock, until);
 }
 
-#define RWLOCK_CALLS(kind, name)                                                              \
-	static int rwlock_##name(void *lock)                                                  \
-	{                                                                                     \
-		if (__builtin_expect(!(word_of(lock, 0) & busy[kind]), 1))                    \
-			return next[kind].wait(lock);                                         \
-		return lock_busy(kind, lock, 0, NULL);                                        \
-	}                                                                                     \
-	static int rwlock_timed##name(void *lock, const struct timespec *until)               \
-	{                                                                                     \
-		if (!(word_of(lock, 0) & busy[kind]))                                         \
-			return next[kind].timed(lock, until);                                 \
-		return lock_busy(kind, lock, CLOCK_OF_TIMED, until);                          \
-	}                                                                                     \
+#define RWLOCK_CALLS(kind, name)                                                                 \
+	static int rwlock_##name(void *lock)                                                     \
+	{                                                                                        \
+		if (__builtin_expect(!(word_of(lock, 0) & busy[kind]), 1))                       \
+			return next[kind].wait(lock);                                            \
+		return lock_busy(kind, lock, 0, NULL);                                           \
+	}                                                                                        \
+	static int rwlock_timed##name(void *lock, const struct timespec *until)                  \
+	{                                                                                        \
+		if (!(word_of(lock, 0) & busy[kind]))                                            \
+			return next[kind].timed(lock, until);                                    \
+		return lock_busy(kind, lock, CLOCK_OF_TIMED, until);                             \
+	}                                                                                        \
 	static int rwlock_clock##name(void *lock, clockid_t clock, const struct timespec *until) \
-	{                                                                                     \
-		if (!(word_of(lock, 0) & busy[kind]))                                         \
-			return next[kind].clocked(lock, clock, until);                        \
-		return lock_busy(kind, lock, clock, until);                                   \
+	{                                                                                        \
+		if (!(word_of(lock, 0) & busy[kind]))                                            \
+			return next[kind].clocked(lock, clock, until);                           \
+		return lock_busy(kind, lock, clock, until);                                      \
 	}
 
 RWLOCK_CALLS(KIND_READ, rdlock)
@@ -262,10 +278,12 @@ static struct call {
 	{ "pthread_mutex_clocklock", (void *)mutex_clocklock, &next[KIND_MUTEX].clocked, NULL },
 	{ "pthread_rwlock_rdlock", (void *)rwlock_rdlock, &next[KIND_READ].wait, NULL },
 	{ "pthread_rwlock_timedrdlock", (void *)rwlock_timedrdlock, &next[KIND_READ].timed, NULL },
-	{ "pthread_rwlock_clockrdlock", (void *)rwlock_clockrdlock, &next[KIND_READ].clocked, NULL },
+	{ "pthread_rwlock_clockrdlock", (void *)rwlock_clockrdlock, &next[KIND_READ].clocked,
+	  NULL },
 	{ "pthread_rwlock_wrlock", (void *)rwlock_wrlock, &next[KIND_WRITE].wait, NULL },
 	{ "pthread_rwlock_timedwrlock", (void *)rwlock_timedwrlock, &next[KIND_WRITE].timed, NULL },
-	{ "pthread_rwlock_clockwrlock", (void *)rwlock_clockwrlock, &next[KIND_WRITE].clocked, NULL },
+	{ "pthread_rwlock_clockwrlock", (void *)rwlock_clockwrlock, &next[KIND_WRITE].clocked,
+	  NULL },
 	{ "dlopen", (void *)lock_dlopen, &loader.dlopen, NULL },
 	{ "dlsym", (void *)lock_dlsym, &loader.dlsym, NULL },
 	{ "dlvsym", (void *)lock_dlvsym, &loader.dlvsym, NULL },
@@ -282,8 +300,7 @@ static int redirect_slot(const struct import_module *module, void **slot, const 
 
 	(void)unused;
 	for (size_t i = 0; i < CALLS; i++)
-		if (calls[i].was && !strcmp(name, calls[i].name) &&
-		    symbol->st_shndx == SHN_UNDEF &&
+		if (calls[i].was && !strcmp(name, calls[i].name) && symbol->st_shndx == SHN_UNDEF &&
 		    (now == (uintptr_t)calls[i].was || (now >= module->low && now < module->high)))
 			import_slot_set(module, slot, calls[i].function);
 	return 0;
