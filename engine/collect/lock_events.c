@@ -23,7 +23,7 @@ static struct lock_event {
 	pid_t owner_tid;
 	uint64_t lock, began_ns;
 	struct wall_owner *owner; /* NULL: none */
-	struct sample *sample;    /* malloc'd, at the end of the wait; NULL: the thread still waits */
+	struct sample *sample; /* malloc'd, at the end of the wait; NULL: the thread still waits */
 } events[EVENTS_MAX];
 
 static void event_clear(struct lock_event *event)

@@ -26,8 +26,7 @@ void lock_waits_set_interval(uint64_t interval_ns)
 
 bool lock_wait_begin(struct lock_wait *wait)
 {
-	uint64_t interval_ns =
-		atomic_load_explicit(&lock_waits.interval_ns, memory_order_relaxed);
+	uint64_t interval_ns = atomic_load_explicit(&lock_waits.interval_ns, memory_order_relaxed);
 
 	if (!interval_ns || own_thread_is())
 		return false;
@@ -102,7 +101,7 @@ void lock_wait_end(const struct lock_wait *wait)
 	s->ticks = wait->start_ticks;
 	s->args[0] = wait->lock;
 	s->args[1] = ticks;
-	s->args[2] = (uint64_t)((double)ticks / poisson_probability((double)ns /
-								     (double)wait->interval_ns));
+	s->args[2] = (uint64_t)((double)ticks /
+				poisson_probability((double)ns / (double)wait->interval_ns));
 	ring_commit(s);
 }

@@ -15,8 +15,9 @@
 
 struct lock_wait {
 	uintptr_t lock;
-	uintptr_t function;   /* address of the C library's function that waits */
-	uintptr_t owner_word; /* address of the word that has the owner's thread id in its low 30 bits; 0: none */
+	uintptr_t function; /* address of the C library's function that waits */
+	uintptr_t
+		owner_word; /* address of the word that has the owner's thread id in its low 30 bits; 0: none */
 	uint64_t start_ticks, start_ns, delay_ns, interval_ns;
 };
 

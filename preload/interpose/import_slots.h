@@ -17,8 +17,8 @@ struct import_module {
 void import_module_read(struct import_module *module, const struct dl_phdr_info *info);
 
 /* Called for each slot, with the symbol of its function and the symbol's name. Returns 0 or -errno. */
-typedef int import_visitor(const struct import_module *module, void **slot, const ElfW(Sym) * symbol,
-			   const char *name, void *data);
+typedef int import_visitor(const struct import_module *module, void **slot,
+			   const ElfW(Sym) * symbol, const char *name, void *data);
 
 /* Call VISIT for each slot of MODULE, which must not be unloaded meanwhile. Returns the first error. */
 int import_slots_visit(const struct import_module *module, import_visitor *visit, void *data);

@@ -51,7 +51,8 @@ static struct timespec in_ms(clockid_t clock, long ms)
 
 /* ---- Contention ---- */
 
-static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER, plugin_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER,
+		       plugin_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static int (*plugin_lock)(pthread_mutex_t *mutex);
 
@@ -66,7 +67,8 @@ static int (*plugin_lock)(pthread_mutex_t *mutex);
 	}
 
 PLACE(locks_log, pthread_mutex_lock(&log_mutex))
-PLACE(locks_log_for_a_time, pthread_mutex_timedlock(&log_mutex, &(struct timespec){ .tv_sec = time(NULL) + 100 }))
+PLACE(locks_log_for_a_time,
+      pthread_mutex_timedlock(&log_mutex, &(struct timespec){ .tv_sec = time(NULL) + 100 }))
 PLACE(reads_table, pthread_rwlock_rdlock(&table_lock))
 PLACE(writes_table, pthread_rwlock_wrlock(&table_lock))
 PLACE(locks_plugin, plugin_lock(&plugin_mutex))
@@ -216,21 +218,25 @@ static void check_kind(const char *name, int type, int protocol, int robust)
 	pthread_t thread;
 	int err;
 
-	CHECK(!pthread_mutexattr_init(&attributes) && !pthread_mutexattr_settype(&attributes, type));
+	CHECK(!pthread_mutexattr_init(&attributes) &&
+	      !pthread_mutexattr_settype(&attributes, type));
 	if (pthread_mutexattr_setprotocol(&attributes, protocol) ||
-	    pthread_mutexattr_setrobust(&attributes, robust) || pthread_mutex_init(&of_kind, &attributes)) {
+	    pthread_mutexattr_setrobust(&attributes, robust) ||
+	    pthread_mutex_init(&of_kind, &attributes)) {
 		printf("%s: not supported\n", name);
 		return;
 	}
 	errno = 77;
 	hold(&thread, NULL);
 	soon = in_ms(CLOCK_REALTIME, 10);
-	printf("%s: busy, a short limit: %s\n", name, strerror(pthread_mutex_timedlock(&of_kind, &soon)));
+	printf("%s: busy, a short limit: %s\n", name,
+	       strerror(pthread_mutex_timedlock(&of_kind, &soon)));
 #ifdef __GLIBC__ /* musl's spins until the lock is free */
 	printf("%s: busy, invalid: %s\n", name,
 	       strerror(pthread_mutex_timedlock(&of_kind, &(struct timespec){ .tv_nsec = -1 })));
 #endif
-	printf("%s: busy, a long limit: %s\n", name, strerror(pthread_mutex_timedlock(&of_kind, &late)));
+	printf("%s: busy, a long limit: %s\n", name,
+	       strerror(pthread_mutex_timedlock(&of_kind, &late)));
 	if (type != PTHREAD_MUTEX_NORMAL)
 		printf("%s: again: %s\n", name, strerror(pthread_mutex_lock(&of_kind)));
 	if (type == PTHREAD_MUTEX_RECURSIVE)
@@ -255,8 +261,10 @@ static void *reads_for_a_time(void *unused)
 {
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
 
-	printf("read a written lock: %s\n", strerror(pthread_rwlock_timedrdlock(&table_lock, &soon)));
-	printf("write a written lock: %s\n", strerror(pthread_rwlock_timedwrlock(&table_lock, &soon)));
+	printf("read a written lock: %s\n",
+	       strerror(pthread_rwlock_timedrdlock(&table_lock, &soon)));
+	printf("write a written lock: %s\n",
+	       strerror(pthread_rwlock_timedwrlock(&table_lock, &soon)));
 	return unused;
 }
 
@@ -266,15 +274,19 @@ static void checks(const char *plugin)
 
 	check_kind("normal", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	check_kind("recursive", PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
-	check_kind("error-checking", PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
+	check_kind("error-checking", PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE,
+		   PTHREAD_MUTEX_STALLED);
 	check_kind("robust", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
 	check_kind("inheriting", PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
-	check_kind("robust and inheriting", PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_ROBUST);
+	check_kind("robust and inheriting", PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_INHERIT,
+		   PTHREAD_MUTEX_ROBUST);
 	CHECK(!pthread_rwlock_wrlock(&table_lock));
 	printf("read an own lock: %s\n", strerror(pthread_rwlock_tryrdlock(&table_lock)));
-	CHECK(!pthread_create(&thread, NULL, reads_for_a_time, NULL) && !pthread_join(thread, NULL));
+	CHECK(!pthread_create(&thread, NULL, reads_for_a_time, NULL) &&
+	      !pthread_join(thread, NULL));
 	CHECK(!pthread_rwlock_unlock(&table_lock));
-	printf("the plugin %s its own symbol\n", ((int (*)(void))symbol_of(plugin, "plugin_finds_own"))() ? "finds" : "misses");
+	printf("the plugin %s its own symbol\n",
+	       ((int (*)(void))symbol_of(plugin, "plugin_finds_own"))() ? "finds" : "misses");
 }
 
 int main(int argc, char **argv)
