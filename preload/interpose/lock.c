@@ -70,6 +70,7 @@ static __thread bool has_loaded __attribute__((tls_model("initial-exec")));
 void lock_reset_in_child(void)
 {
 	own_tid = 0;
+	lock_waits_set_interval(UINT64_MAX); /* until the child's engine starts */
 }
 
 static inline uint32_t word_of(const void *lock, size_t offset)
