@@ -181,12 +181,12 @@ static void collector_write_sample(void *context, const struct sample *s)
 	case SAMPLE_FREE:
 		mem_events_free(collector.chunks.mem, s);
 		break;
-	case SAMPLE_LOCK_WAIT:
-		lock_events_delayed(s);
-		break;
 	case SAMPLE_LOCK:
-		lock_events_ended(s);
+		lock_events_add(collector.chunks.jfr, collector.symbols, s);
 		collector.samples++;
+		break;
+	case SAMPLE_LOCK_OWNER:
+		lock_events_add(collector.chunks.jfr, collector.symbols, s);
 		break;
 	case SAMPLE_PAD:
 		break;
@@ -242,7 +242,7 @@ void collector_drain(uint64_t now_ns)
 	contexts_update(now_ns);
 	drain_cost_begin();
 	ring_drain(collector_write_sample, NULL);
-	lock_events_write(collector.chunks.jfr, collector.symbols, now_ns);
+	lock_events_write(collector.chunks.jfr, collector.symbols, false);
 	drain_cost_end();
 	threads_reap(collector_end_thread, NULL);
 	if (now_ns >= collector.look_due_ns) {
@@ -324,7 +324,7 @@ static int collector_finish_chunk(bool last)
 	int err;
 
 	collector_drain(now_ns);
-	lock_events_write(collector.chunks.jfr, collector.symbols, UINT64_MAX);
+	lock_events_write(collector.chunks.jfr, collector.symbols, true);
 	wall_flush(collector.chunks.jfr);
 	collector_name_threads(now_ns, last);
 	ticks = clock_ticks();

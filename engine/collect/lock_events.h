@@ -6,15 +6,13 @@
 #include "engine/sample/ring.h"
 #include "engine/symbols/symbols.h"
 
-/* Process a SAMPLE_LOCK_WAIT: request the stack of the lock's owner. */
-void lock_events_delayed(const struct sample *sample);
+/* Keep a SAMPLE_LOCK or a SAMPLE_LOCK_OWNER. A wait for which there is no room is written to JFR without its owner. SYMBOLS
+ * name the lock. */
+void lock_events_add(struct jfr_writer *jfr, struct symbols *symbols, const struct sample *sample);
 
-/* Process a SAMPLE_LOCK. */
-void lock_events_ended(const struct sample *sample);
-
-/* Write the waits that are over. One whose owner's stack is pending stays for a moment; with NOW_NS (monotonic) of
- * UINT64_MAX none stays, because the chunk ends. SYMBOLS name the locks. */
-void lock_events_write(struct jfr_writer *jfr, struct symbols *symbols, uint64_t now_ns);
+/* Write the waits that were there at the last call, or all if the CHUNK_ENDS: the owner's sample may be in a ring that was
+ * drained before the wait ended. */
+void lock_events_write(struct jfr_writer *jfr, struct symbols *symbols, bool chunk_ends);
 
 /* Drop all. */
 void lock_events_stop(void);

@@ -76,7 +76,6 @@ static void copy_stack(struct wall_owner *owner, const struct sample *sample)
 	owner->depth = sample->count;
 	owner->truncated = sample->truncated;
 	owner->cpu_ns = sample->args[1];
-	owner->lock_word = (uint32_t)sample->args[2];
 	owner->ticks = sample->ticks;
 }
 

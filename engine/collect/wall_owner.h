@@ -21,7 +21,6 @@ struct wall_owner {
 	uint64_t asked_ticks; /* time of the request */
 	uint64_t cpu_ns;      /* the thread's CPU time at its stack */
 	uint64_t ticks;       /* time of the stack; 0: it has not arrived yet */
-	uint32_t lock_word;   /* at the stack; see lock_word in struct thread */
 	uintptr_t *pcs;       /* malloc'd */
 	uint32_t depth;
 	bool truncated;

@@ -10,6 +10,7 @@
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/poisson.h"
 #include "engine/sample/ring.h"
+#include "engine/sample/sampler.h"
 #include "engine/sample/threads.h"
 #include "engine/unwind/unwind.h"
 
@@ -51,18 +52,16 @@ static bool report_is_allowed(void)
 
 void lock_wait_delayed(const struct lock_wait *wait)
 {
-	pid_t tid = system_thread();
-	struct sample *s;
+	struct thread *owner;
+	uint32_t tid;
 
 	if (!wait->owner_word || !report_is_allowed())
 		return;
-	s = ring_reserve((uint32_t)tid, SAMPLE_LOCK_WAIT, tid, 0);
-	if (!s)
-		return;
-	s->args[0] = wait->lock;
-	s->args[1] = wait->owner_word;
-	ring_commit(s);
-	ring_wake();
+	tid = __atomic_load_n((const uint32_t *)wait->owner_word, __ATOMIC_RELAXED) &
+	      LOCK_OWNER_TID;
+	owner = tid && (pid_t)tid != system_thread() ? thread_slot_find((pid_t)tid) : NULL;
+	if (owner)
+		sampler_interrupt_owner(owner, wait->owner_word);
 }
 
 static struct sample *lock_wait_reserve(pid_t tid, const struct lock_wait *wait)

@@ -2,11 +2,10 @@
  *
  * A wait is sampled if it lasts longer than a random delay, which is exponentially distributed. So a wait of length D is
  * sampled with probability 1 - exp(-D/interval); its weight is D divided by that. When the delay is over and the thread
- * still waits, the collector takes the stack of the lock's owner. The waiting thread records its own stack after the
- * wait.
+ * still waits, it requests the stack of the lock's owner. It records its own stack after the wait.
  *
- * The args of a SAMPLE_LOCK_WAIT are the addresses of the lock and of the owner's word. Those of a SAMPLE_LOCK are the address of
- * the lock, and in ticks the duration and the weight. Its innermost frame is the C library's function. */
+ * The args of a SAMPLE_LOCK are the address of the lock, and in ticks the duration and the weight. Its innermost frame is
+ * the C library's function. */
 #ifndef ENGINE_SAMPLE_LOCK_WAITS_H
 #define ENGINE_SAMPLE_LOCK_WAITS_H
 
@@ -21,7 +20,7 @@ struct lock_wait {
 	uint64_t start_ticks, start_ns, delay_ns, interval_ns;
 };
 
-/* The highest number of SAMPLE_LOCK_WAIT in a second: the collector takes no more stacks of owners. */
+/* The highest number of owners that are interrupted in a second. */
 #define LOCK_WAITS_PER_SECOND 100
 
 /* Sample waits from now on, once per INTERVAL_NS on average; UINT64_MAX: none. Agent thread. */
@@ -30,7 +29,7 @@ void lock_waits_set_interval(uint64_t interval_ns);
 /* The calling thread is about to wait. Sets all members but the addresses. Returns false if waits are not sampled. */
 bool lock_wait_begin(struct lock_wait *wait);
 
-/* The thread has waited for the delay, and waits on. */
+/* The thread has waited for the delay, and waits on. The lock is not gone. */
 void lock_wait_delayed(const struct lock_wait *wait);
 
 /* The wait is over. */

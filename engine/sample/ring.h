@@ -23,8 +23,8 @@ enum sample_kind {
 	SAMPLE_CRASH,
 	SAMPLE_STALL,
 	SAMPLE_USER_EVENT, /* the payload is the event's data */
-	SAMPLE_LOCK_WAIT,  /* a thread waits for a lock */
-	SAMPLE_LOCK,       /* such a wait is over */
+	SAMPLE_LOCK,       /* a wait for a lock is over */
+	SAMPLE_LOCK_OWNER, /* the thread owns a lock that another thread waits for */
 };
 
 /* The code that commits a kind of sample documents its args[]. */

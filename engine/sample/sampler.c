@@ -52,6 +52,9 @@ static sampler_remover *remover;
 static void (*_Atomic broadcast_call)(void);
 static _Atomic uint32_t broadcasters;
 
+/* Marks the signal that requests the stack of a lock's owner. */
+static const char owner_mark;
+
 /* How long to wait until no signal is sent any more: a thread that sets its timer may have to wait
  * for a processor. */
 #define QUIET_TRIES    500
@@ -123,20 +126,8 @@ static struct sample *sample_interrupted(struct thread *thread, enum sample_kind
 	return sample;
 }
 
-/* The thread may have released the lock since then, and the lock may be gone. */
-static uint32_t read_lock_word(struct thread *thread)
-{
-	uintptr_t at = atomic_exchange_explicit(&thread->lock_word, 0, memory_order_relaxed);
-	struct memory_block block;
-	struct memory_reader reader = { .block = &block };
-	uint32_t word = 0;
-
-	memory_block_init(&block);
-	return at && memory_read(&reader, &word, at, sizeof(word)) ? word : 0;
-}
-
-/* The args are the slot, the thread's CPU time, from which the collector sees whether the thread ran
- * again, and the word of a lock. */
+/* The args are the slot and the thread's CPU time, from which the collector sees whether the thread
+ * ran again. */
 static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 {
 	struct sample *sample = sample_interrupted(thread, SAMPLE_WALL, uc);
@@ -146,7 +137,6 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
 	sample->args[1] = own_cpu_ns();
-	sample->args[2] = read_lock_word(thread);
 	sampler_commit(thread, sample);
 }
 
@@ -311,6 +301,44 @@ static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t 
 		ring_wake();
 }
 
+/* The lock may be gone. */
+static uint32_t read_word(uintptr_t address)
+{
+	struct memory_block block;
+	struct memory_reader reader = { .block = &block };
+	uint32_t word = 0;
+
+	memory_block_init(&block);
+	return address && memory_read(&reader, &word, address, sizeof(word)) ? word : 0;
+}
+
+/* Another thread waits for a lock of this one, which may have released it since then. */
+static void take_owner_sample(struct thread *thread, const ucontext_t *uc)
+{
+	uintptr_t word = atomic_exchange_explicit(&thread->lock_word, 0, memory_order_relaxed);
+	pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+	struct sample *sample;
+
+	if ((read_word(word) & LOCK_OWNER_TID) != (uint32_t)tid ||
+	    !handler_budget_begin(own_cpu_ns()))
+		return;
+	sample = sample_interrupted(thread, SAMPLE_LOCK_OWNER, uc);
+	if (sample) {
+		sample->args[0] = word;
+		sampler_commit(thread, sample);
+	}
+	cost_add(COST_WALL, handler_budget_end(), 0);
+}
+
+static void on_owner_signal(const ucontext_t *uc)
+{
+	struct thread *thread =
+		atomic_load_explicit(&enabled, memory_order_acquire) ? threads_self() : NULL;
+
+	if (thread)
+		take_owner_sample(thread, uc);
+}
+
 static void sampler_run_delayed_call(void)
 {
 	if (sampler_call_off())
@@ -328,6 +356,8 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 		sampler_run_delayed_call();
 	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&broadcast_call)
 		atomic_load (&broadcast_call)();
+	else if (info->si_code == SI_QUEUE && value == (uintptr_t)&owner_mark)
+		on_owner_signal(uc);
 	else if (iteration)
 		take_stall_stack(iteration, uc);
 	else if (info->si_code != SI_TIMER || !thread_slot_is_valid(slot))
@@ -574,6 +604,21 @@ uint32_t sampler_call_in_others(void (*call)(void))
 	}
 	atomic_fetch_sub(&broadcasters, 1);
 	return count;
+}
+
+void sampler_interrupt_owner(struct thread *owner, uintptr_t lock_word)
+{
+	siginfo_t info = { .si_code = SI_QUEUE, .si_value.sival_ptr = (void *)&owner_mark };
+	pid_t process = system_process();
+
+	info.si_pid = process;
+	atomic_store(&owner->lock_word, lock_word);
+	atomic_fetch_add(&broadcasters, 1);
+	info.si_signo = sampler_signal();
+	if (info.si_signo)
+		kernel_call4(SYS_rt_tgsigqueueinfo, process, atomic_load(&owner->tid),
+			     info.si_signo, (long)&info);
+	atomic_fetch_sub(&broadcasters, 1);
 }
 
 void sampler_choose_again(void)

@@ -85,6 +85,12 @@ void sampler_choose_again(void);
  * Async-signal-safe. One caller at a time, and always the same CALL. */
 uint32_t sampler_call_in_others(void (*call)(void));
 
+struct thread;
+
+/* Request a SAMPLE_LOCK_OWNER of OWNER, in whose lock the word at LOCK_WORD has its id. It is not taken if the word has
+ * another one then. The argument is that address. In a thread of the program. */
+void sampler_interrupt_owner(struct thread *owner, uintptr_t lock_word);
+
 /* In a forked child: stop sampling and cancel the pending call. Returns true if a call was pending
  * in the parent. */
 bool sampler_after_fork(void);

@@ -19,6 +19,9 @@ struct thread_end {
 	uint64_t major_faults, voluntary_switches, involuntary_switches;
 };
 
+/* The bits of a lock's word that hold a thread's id (FUTEX_TID_MASK). */
+#define LOCK_OWNER_TID 0x3fffffffu
+
 struct thread {
 	_Atomic pid_t tid;  /* 0 while the slot is free */
 	_Atomic bool ended; /* the owner has ended, or does not use the slot any more */
@@ -35,7 +38,7 @@ struct thread {
 	uint64_t born_ticks; /* when the slot was acquired */
 	struct asprof_thread_local_data *_Atomic local;
 	struct thread_call_note call; /* without interposers */
-	/* Word of a lock that the thread was seen to own, to be read with the next wall-clock sample; 0: none. */
+	/* Address of the word with the thread's id in a lock that another thread waits for; 0: none. */
 	_Atomic uintptr_t lock_word;
 };
 

@@ -5,6 +5,9 @@
 #include "core/system.h"
 #include "engine/reading/process_memory.h"
 
+/* The bits of a futex that hold a thread's id (FUTEX_TID_MASK). */
+#define TID_MASK 0x3fffffffu
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* A read-write lock has two futexes, at offsets 8 and 12; its writer is at offset 24. Sources:
@@ -25,8 +28,7 @@ pid_t wait_owner_of_words(const uint32_t words[WAIT_OWNER_WORDS], size_t count,
 			  uint8_t *kinds)
 {
 	for (size_t i = 0; i < COUNT(places); i++) {
-		pid_t tid = places[i].word < count ? (pid_t)(words[places[i].word] & WAIT_OWNER_TID)
-						   : 0;
+		pid_t tid = places[i].word < count ? (pid_t)(words[places[i].word] & TID_MASK) : 0;
 
 		if (tid && *kinds & 1u << places[i].kind && is_thread(context, tid)) {
 			*kinds = (uint8_t)(1u << places[i].kind);
@@ -34,14 +36,6 @@ pid_t wait_owner_of_words(const uint32_t words[WAIT_OWNER_WORDS], size_t count,
 		}
 	}
 	return 0;
-}
-
-pid_t wait_owner_read(uintptr_t address)
-{
-	uint32_t word;
-
-	return process_memory_read(address, &word, sizeof(word)) ? 0
-								 : (pid_t)(word & WAIT_OWNER_TID);
 }
 
 static bool is_other_thread(void *waiter, pid_t tid)

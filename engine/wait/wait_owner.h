@@ -15,12 +15,6 @@ enum wait_owner_kind {
 	WAIT_OWNER_RWLOCK, /* the writer of glibc's pthread_rwlock_t: at offset 24 */
 };
 
-/* The bits of a lock's word that hold a thread's id (FUTEX_TID_MASK). */
-#define WAIT_OWNER_TID 0x3fffffffu
-
-/* The thread that the word at ADDRESS names now; 0: none, or the word cannot be read. */
-pid_t wait_owner_read(uintptr_t address);
-
 #define WAIT_OWNER_ANY UINT8_MAX /* the form is not known yet */
 
 /* Set the owner of WAIT, a futex of thread TID, to the thread that the lock's words name now, in

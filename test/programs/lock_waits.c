@@ -191,13 +191,15 @@ static void print_pairs(double millions, int count)
 /* ---- Results ---- */
 
 static pthread_mutex_t of_kind;
-static _Atomic int is_held;
+static _Atomic int is_held, is_wanted;
 
 static void *holds_mutex(void *dies)
 {
 	CHECK(!pthread_mutex_lock(&of_kind));
 	is_held = 1;
-	pause_us(40000);
+	while (!is_wanted)
+		pause_us(500);
+	pause_us(20000);
 	if (!dies)
 		CHECK(!pthread_mutex_unlock(&of_kind));
 	return NULL;
@@ -205,7 +207,7 @@ static void *holds_mutex(void *dies)
 
 static void hold(pthread_t *thread, void *dies)
 {
-	is_held = 0;
+	is_held = is_wanted = 0;
 	CHECK(!pthread_create(thread, NULL, holds_mutex, dies));
 	while (!is_held)
 		pause_us(100);
@@ -235,6 +237,7 @@ static void check_kind(const char *name, int type, int protocol, int robust)
 	printf("%s: busy, invalid: %s\n", name,
 	       strerror(pthread_mutex_timedlock(&of_kind, &(struct timespec){ .tv_nsec = -1 })));
 #endif
+	is_wanted = 1;
 	printf("%s: busy, a long limit: %s\n", name,
 	       strerror(pthread_mutex_timedlock(&of_kind, &late)));
 	if (type != PTHREAD_MUTEX_NORMAL)
@@ -243,11 +246,13 @@ static void check_kind(const char *name, int type, int protocol, int robust)
 		CHECK(!pthread_mutex_unlock(&of_kind));
 	CHECK(!pthread_mutex_unlock(&of_kind) && !pthread_join(thread, NULL));
 	hold(&thread, NULL);
+	is_wanted = 1;
 	err = pthread_mutex_lock(&of_kind);
 	printf("%s: busy: %s\n", name, strerror(err));
 	CHECK(!pthread_mutex_unlock(&of_kind) && !pthread_join(thread, NULL));
 	if (robust == PTHREAD_MUTEX_ROBUST) {
 		hold(&thread, &is_held);
+		is_wanted = 1;
 		err = pthread_mutex_lock(&of_kind);
 		printf("%s: its owner dies: %s, %s\n", name, strerror(err),
 		       strerror(pthread_mutex_consistent(&of_kind)));
