@@ -1,28 +1,33 @@
-/* Lists of the machine's sockets in /proc/net. */
+/* Lists of sockets in /proc/net. */
 #include "engine/wait/socket_table.h"
 
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/process/proc_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+/* Fields are counted from 0. */
 static const struct {
 	const char *path;
 	int protocol;
+	unsigned inode_field;
+	bool (*parse)(struct socket_row *row, const char *line);
 } files[] = {
-	{ "/proc/thread-self/net/tcp", IPPROTO_TCP },
-	{ "/proc/thread-self/net/tcp6", IPPROTO_TCP },
-	{ "/proc/thread-self/net/udp", IPPROTO_UDP },
-	{ "/proc/thread-self/net/udp6", IPPROTO_UDP },
+	{ "/proc/thread-self/net/tcp", IPPROTO_TCP, 9, socket_row_parse_inet },
+	{ "/proc/thread-self/net/tcp6", IPPROTO_TCP, 9, socket_row_parse_inet },
+	{ "/proc/thread-self/net/udp", IPPROTO_UDP, 9, socket_row_parse_inet },
+	{ "/proc/thread-self/net/udp6", IPPROTO_UDP, 9, socket_row_parse_inet },
+	{ "/proc/thread-self/net/unix", 0, 6, socket_row_parse_unix },
 };
 
-#define STATE_ESTABLISHED 1
-
 /* HEX has the words of an address, each as a number of this processor. */
-static bool address_parse(union socket_address *address, const char *hex, unsigned port)
+static bool address_parse(struct socket_row *row, const char *hex, unsigned port)
 {
+	union socket_address *address = &row->address;
 	uint32_t words[4];
 	size_t count = strlen(hex) / 8;
 
@@ -33,10 +38,12 @@ static bool address_parse(union socket_address *address, const char *hex, unsign
 		if (sscanf(hex + 8 * i, "%8x", &words[i]) != 1)
 			return false;
 	if (count == 1) {
+		row->size = sizeof(address->in);
 		address->in.sin_family = AF_INET;
 		address->in.sin_port = htons((uint16_t)port);
 		memcpy(&address->in.sin_addr, words, 4);
 	} else {
+		row->size = sizeof(address->in6);
 		address->in6.sin6_family = AF_INET6;
 		address->in6.sin6_port = htons((uint16_t)port);
 		memcpy(&address->in6.sin6_addr, words, 16);
@@ -44,34 +51,65 @@ static bool address_parse(union socket_address *address, const char *hex, unsign
 	return true;
 }
 
-bool socket_row_parse(struct socket_row *row, const char *line)
+bool socket_row_parse_inet(struct socket_row *row, const char *line)
 {
+	unsigned own_port, peer_port;
 	char own[33], peer[33];
-	unsigned own_port, peer_port, state;
-	unsigned long long inode;
 
-	if (sscanf(line, "%*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*s %*s %*s %*u %*u %llu", own,
-		   &own_port, peer, &peer_port, &state, &inode) != 6)
+	if (sscanf(line, "%*u: %32[0-9A-F]:%x %32[0-9A-F]:%x", own, &own_port, peer, &peer_port) !=
+	    4)
 		return false;
-	row->inode = inode;
-	row->has_peer = state == STATE_ESTABLISHED;
-	return row->has_peer ? address_parse(&row->address, peer, peer_port)
-			     : address_parse(&row->address, own, own_port);
+	row->has_peer = peer_port != 0;
+	return row->has_peer ? address_parse(row, peer, peer_port)
+			     : address_parse(row, own, own_port);
 }
 
-void socket_table_read(void (*visit)(const struct socket_row *row))
+#define STATE_UNCONNECTED 1 /* SS_UNCONNECTED */
+
+bool socket_row_parse_unix(struct socket_row *row, const char *line)
 {
-	unsigned rows = 0;
+	struct sockaddr_un *un = &row->address.un;
+	unsigned state;
+	int begin = 0;
+
+	if (sscanf(line, "%*x: %*x %*x %*x %*x %x %*u%n", &state, &begin) != 1 || !begin)
+		return false;
+	row->has_peer = state != STATE_UNCONNECTED;
+	begin += line[begin] == ' ';
+	memset(un, 0, sizeof(*un));
+	un->sun_family = AF_UNIX;
+	row->size =
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strcspn(line + begin, "\n"));
+	if (row->size > sizeof(*un))
+		row->size = sizeof(*un);
+	memcpy(un->sun_path, line + begin, row->size - offsetof(struct sockaddr_un, sun_path));
+	return true;
+}
+
+uint64_t socket_row_inode(const char *line, unsigned field)
+{
+	for (unsigned i = 0; i < field; i++) {
+		line += strspn(line, " ");
+		line += strcspn(line, " ");
+	}
+	return strtoull(line, NULL, 10);
+}
+
+void socket_table_read(bool (*is_wanted)(uint64_t inode),
+		       void (*visit)(uint64_t inode, const struct socket_row *row))
+{
 	char line[512];
 
 	for (size_t i = 0; i < COUNT(files); i++) {
 		struct socket_row row = { .protocol = files[i].protocol };
 		FILE *file = proc_file_open(files[i].path);
 
-		while (file && rows < SOCKET_ROWS_MAX && fgets(line, sizeof(line), file)) {
-			rows++;
-			if (socket_row_parse(&row, line))
-				visit(&row);
+		for (unsigned rows = 0;
+		     file && rows < SOCKET_ROWS_MAX && fgets(line, sizeof(line), file); rows++) {
+			uint64_t inode = socket_row_inode(line, files[i].inode_field);
+
+			if (inode && is_wanted(inode) && files[i].parse(&row, line))
+				visit(inode, &row);
 		}
 		if (file)
 			fclose(file);

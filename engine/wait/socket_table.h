@@ -1,30 +1,39 @@
-/* Lists of the machine's sockets in /proc/net, for processes that cannot copy a descriptor. Agent
- * thread only. */
+/* Lists of sockets in /proc/net, for their peers without a use of the program's descriptors. Agent thread only. */
 #ifndef ENGINE_WAIT_SOCKET_TABLE_H
 #define ENGINE_WAIT_SOCKET_TABLE_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/un.h>
 
 union socket_address {
 	struct sockaddr any;
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
+	struct sockaddr_un un;
 };
 
 struct socket_row {
-	uint64_t inode;
-	int protocol; /* IPPROTO_TCP or IPPROTO_UDP */
 	bool has_peer;
-	union socket_address address; /* of the peer, or the own one */
+	int protocol; /* IPPROTO_TCP or IPPROTO_UDP; 0: a Unix socket */
+	union socket_address
+		address; /* of the peer, or the own one; of a Unix socket always the own one */
+	socklen_t size;  /* of the address */
 };
 
-/* Call VISIT for each socket of TCP and UDP in the network namespace, at most SOCKET_ROWS_MAX. */
-#define SOCKET_ROWS_MAX 4096
-void socket_table_read(void (*visit)(const struct socket_row *row));
+/* Call VISIT for each socket of TCP and UDP and each Unix socket in the network namespace, if IS_WANTED(its inode). At
+ * most SOCKET_ROWS_MAX rows of each list are read. */
+#define SOCKET_ROWS_MAX 16384
+void socket_table_read(bool (*is_wanted)(uint64_t inode),
+		       void (*visit)(uint64_t inode, const struct socket_row *row));
 
-/* Parse a LINE of such a list into *ROW, whose protocol is set. Returns false if it is no socket. */
-bool socket_row_parse(struct socket_row *row, const char *line);
+/* Return the inode in a LINE of a list, which is its field number FIELD; 0 if there is none. */
+uint64_t socket_row_inode(const char *line, unsigned field);
+
+/* Parse a LINE of the lists of TCP and UDP, and of the list of Unix sockets, into *ROW; ROW->protocol is set. Returns
+ * false if it is no socket. */
+bool socket_row_parse_inet(struct socket_row *row, const char *line);
+bool socket_row_parse_unix(struct socket_row *row, const char *line);
 
 #endif

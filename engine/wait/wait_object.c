@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "core/clock.h"
-#include "core/own_fds.h"
+#include "core/units.h"
 #include "engine/process/proc_file.h"
 #include "engine/wait/socket_table.h"
 
@@ -20,13 +19,19 @@
 /* Sockets whose peers are remembered, by inode. */
 #define PEERS 256
 
-#define TABLE_INTERVAL_NS 1000000000u
+/* Reading the lists of sockets takes milliseconds with thousands of them. On average it may use this part of one
+ * processor, 1 / READ_PART, and at once what it has not used in READ_BURST_NS. */
+#define READ_PART     200
+#define READ_BURST_NS SECONDS(10)
 
 static struct peer {
-	uint64_t inode; /* 0: free */
-	bool is_listener;
-	char text[128];
+	uint64_t inode;   /* 0: free */
+	bool is_read;     /* the lists have been read since the socket was first seen */
+	bool is_listener; /* no peer */
+	char text[128];   /* "" if it is not known */
 } peers[PEERS];
+
+static uint64_t peers_due_ns; /* the lists are not read earlier */
 
 union address {
 	struct sockaddr any;
@@ -89,89 +94,44 @@ void wait_object_of_address(const struct sockaddr *address, socklen_t size, int 
 	}
 }
 
-/* Describe the socket with COPY, a descriptor of the agent. Returns true if it has a peer. */
-static bool describe_socket(int copy, char text[WAIT_OBJECT_MAX])
+static bool peer_is_wanted(uint64_t inode)
 {
-	socklen_t size = sizeof(union address), option = sizeof(int);
-	int protocol = 0;
-	union address a;
-	bool has_peer;
-
-	getsockopt(copy, SOL_SOCKET, SO_PROTOCOL, &protocol, &option);
-	has_peer = !getpeername(copy, &a.any, &size);
-	if (has_peer && a.any.sa_family == AF_UNIX &&
-	    size <= offsetof(struct sockaddr_un, sun_path)) { /* a server's end has the name */
-		size = sizeof(a);
-		if (getsockname(copy, &a.any, &size))
-			return true;
-	}
-	if (!has_peer) {
-		size = sizeof(a);
-		if (getsockname(copy, &a.any, &size))
-			return false;
-	}
-	wait_object_of_address(&a.any, size, protocol, text);
-	return has_peer;
+	return peers[inode % PEERS].inode == inode;
 }
 
-static void peer_set(uint64_t inode, bool has_peer, const char *text)
+static void peer_set(uint64_t inode, const struct socket_row *row)
 {
 	struct peer *peer = &peers[inode % PEERS];
+	char text[WAIT_OBJECT_MAX];
 
-	peer->inode = inode;
-	peer->is_listener = !has_peer;
+	wait_object_of_address(&row->address.any, row->size, row->protocol, text);
+	peer->is_listener = !row->has_peer;
 	snprintf(peer->text, sizeof(peer->text), "%.*s", (int)sizeof(peer->text) - 1, text);
 }
 
-static void peer_add_row(const struct socket_row *row)
+/* The program's sockets are not used, not even a copy of one: until the copy is closed, a close by the program would
+ * not end the connection or free the port. */
+static void peers_read(void)
 {
-	char text[WAIT_OBJECT_MAX];
+	uint64_t begin_ns = clock_cpu_ns(), now_ns = clock_monotonic_ns();
 
-	wait_object_of_address(&row->address.any, sizeof(row->address), row->protocol, text);
-	peer_set(row->inode, row->has_peer, text);
+	socket_table_read(peer_is_wanted, peer_set);
+	for (size_t i = 0; i < PEERS; i++)
+		peers[i].is_read = true;
+	if (peers_due_ns + READ_BURST_NS < now_ns)
+		peers_due_ns = now_ns - READ_BURST_NS;
+	peers_due_ns += (clock_cpu_ns() - begin_ns) * READ_PART;
 }
 
-/* For a process whose sandbox may forbid the copy of a descriptor. Reading all sockets may take
- * milliseconds. */
-static void peers_read_table(void)
-{
-	static uint64_t due_ns;
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (now_ns < due_ns)
-		return;
-	socket_table_read(peer_add_row);
-	due_ns = now_ns + TABLE_INTERVAL_NS;
-}
-
-static void peer_find(int fd, uint64_t inode)
-{
-	char text[WAIT_OBJECT_MAX] = "";
-	bool has_peer;
-	int copy;
-
-	/* A copy in the program's own table could be seen, and could be closed. */
-	copy = own_fds_apart() ? own_fds_of_program(fd) : -1;
-	if (copy < 0) {
-		peers_read_table();
-		return;
-	}
-	has_peer = describe_socket(copy, text);
-	close(copy);
-	peer_set(inode, has_peer, text);
-}
-
-static enum wait_object_kind describe_socket_of_program(int fd, uint64_t inode,
-							char text[WAIT_OBJECT_MAX])
+/* A socket that was not in the lists when they were read stays unknown until the peers are forgotten. */
+static enum wait_object_kind describe_socket(uint64_t inode, char text[WAIT_OBJECT_MAX])
 {
 	struct peer *peer = &peers[inode % PEERS];
 
-	/* A socket without a peer may have been connected since. */
-	if (peer->inode != inode || peer->is_listener)
-		peer_find(fd, inode);
-	text[0] = '\0';
-	if (!inode || peer->inode != inode)
-		return WAIT_OBJECT_SOCKET;
+	if (peer->inode != inode)
+		*peer = (struct peer){ .inode = inode };
+	if (!peer->is_read && clock_monotonic_ns() >= peers_due_ns)
+		peers_read();
 	snprintf(text, WAIT_OBJECT_MAX, "%s", peer->text);
 	return peer->is_listener ? WAIT_OBJECT_LISTENER : WAIT_OBJECT_SOCKET;
 }
@@ -204,8 +164,7 @@ enum wait_object_kind wait_object_of_descriptor(pid_t tid, int fd, char text[WAI
 		if (!strncmp(text, links[i].prefix, strlen(links[i].prefix)))
 			kind = links[i].kind;
 	if (kind == WAIT_OBJECT_SOCKET)
-		kind = describe_socket_of_program(fd, strtoull(text + strlen("socket:["), NULL, 10),
-						  text);
+		kind = describe_socket(strtoull(text + strlen("socket:["), NULL, 10), text);
 	return kind;
 }
 

@@ -23,8 +23,8 @@ enum wait_object_kind {
 #define WAIT_OBJECT_MAX 256
 
 /* Describe descriptor FD of thread TID in TEXT: a path, "pipe:[inode]", "tcp ADDRESS:PORT" of the
- * peer or "unix PATH". TEXT is empty if nothing is known. The program's descriptor is not used
- * itself: a socket is asked through a copy in the agent's own descriptor table. */
+ * peer or "unix PATH", with the socket's own path. TEXT is empty if nothing is known. The program's
+ * descriptor is not used: a socket is found in the lists of /proc/net by its inode. */
 enum wait_object_kind wait_object_of_descriptor(pid_t tid, int fd, char text[WAIT_OBJECT_MAX]);
 
 /* Describe the SIZE bytes at ADDRESS, as the arguments of connect(2), for a socket of PROTOCOL

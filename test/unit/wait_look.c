@@ -145,7 +145,7 @@ START_TEST(causes_of_calls)
 }
 END_TEST
 
-/* Without a descriptor table of its own, the agent reads the list of all sockets. */
+/* The agent reads the lists of all sockets. */
 START_TEST(pipes_and_sockets)
 {
 	static const uintptr_t none[3];
@@ -174,39 +174,70 @@ START_TEST(pipes_and_sockets)
 }
 END_TEST
 
+#define UNIX_LINE "00000000202c85e8: 00000002 00000000 00010000 0001 "
+
 static const struct {
 	const char *line;
+	int protocol;
 	bool is_socket, has_peer;
 	uint64_t inode;
 	const char *text;
 } socket_rows[] = {
 	{ "   0: 0100007F:1F90 0200007F:C0A8 01 00000000:00000000 00:00000000 00000000  1000"
 	  "        0 12345 1 0000000000000000 20 4 30 10 -1\n",
-	  true, true, 12345, "tcp 127.0.0.2:49320" },
+	  IPPROTO_TCP, true, true, 12345, "tcp 127.0.0.2:49320" },
+	/* The peer has closed its end. */
+	{ "   0: 0100007F:1F90 0200007F:C0A8 08 00000000:00000000 00:00000000 00000000  1000"
+	  "        0 12345 1 0000000000000000 20 4 30 10 -1\n",
+	  IPPROTO_TCP, true, true, 12345, "tcp 127.0.0.2:49320" },
 	{ "  10: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0"
 	  "        0 77 1 0000000000000000 100 0 0 10 0\n",
-	  true, false, 77, "tcp 0.0.0.0:8080" },
+	  IPPROTO_TCP, true, false, 77, "tcp 0.0.0.0:8080" },
 	{ "   1: 00000000000000000000000001000000:0016 00000000000000000000000001000000:0017 01"
 	  " 00000000:00000000 00:00000000 00000000     0        0 78 1\n",
-	  true, true, 78, "tcp [::1]:23" },
-	{ "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n", false,
-	  false, 0, "" },
-	{ "   0: 01:1F90 02:C0A8 01 0:0 0:0 0 1000 0 12345 1\n", false, false, 0, "" },
-	{ "", false, false, 0, "" },
+	  IPPROTO_TCP, true, true, 78, "tcp [::1]:23" },
+	{ "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n",
+	  IPPROTO_TCP, false, false, 0, "" },
+	{ "   0: 01:1F90 02:C0A8 01 0:0 0:0 0 1000 0 0 1\n", IPPROTO_TCP, false, false, 0, "" },
+	{ "", IPPROTO_TCP, false, false, 0, "" },
+	{ UNIX_LINE "01 474120 /run/a b.sock\n", 0, true, false, 474120, "unix /run/a b.sock" },
+	{ UNIX_LINE "03 474121 @name\n", 0, true, true, 474121, "unix @name" },
+	{ UNIX_LINE "03 474122\n", 0, true, true, 474122, "unix" },
+	{ UNIX_LINE "03\n", 0, false, false, 0, "" },
+	{ "Num       RefCount Protocol Flags    Type St Inode Path\n", 0, false, false, 0, "" },
 };
 
 START_TEST(lines_of_sockets)
 {
-	struct socket_row row = { .protocol = IPPROTO_TCP };
+	int protocol = socket_rows[_i].protocol;
+	struct socket_row row = { .protocol = protocol };
+	const char *line = socket_rows[_i].line;
 	char text[WAIT_OBJECT_MAX];
 
-	ck_assert_int_eq(socket_row_parse(&row, socket_rows[_i].line), socket_rows[_i].is_socket);
+	ck_assert_int_eq(protocol ? socket_row_parse_inet(&row, line)
+				  : socket_row_parse_unix(&row, line),
+			 socket_rows[_i].is_socket);
+	ck_assert_uint_eq(socket_row_inode(line, protocol ? 9 : 6), socket_rows[_i].inode);
 	if (!socket_rows[_i].is_socket)
 		return;
-	ck_assert_uint_eq(row.inode, socket_rows[_i].inode);
 	ck_assert_int_eq(row.has_peer, socket_rows[_i].has_peer);
-	wait_object_of_address(&row.address.any, sizeof(row.address), row.protocol, text);
+	wait_object_of_address(&row.address.any, row.size, row.protocol, text);
 	ck_assert_str_eq(text, socket_rows[_i].text);
+}
+END_TEST
+
+/* The longest path has no terminating NUL. */
+START_TEST(longest_path_of_a_socket)
+{
+	char line[512], text[WAIT_OBJECT_MAX], path[301];
+	struct socket_row row;
+
+	memset(path, 'p', 300);
+	path[300] = '\0';
+	snprintf(line, sizeof(line), UNIX_LINE "01 1 %s\n", path);
+	ck_assert(socket_row_parse_unix(&row, line));
+	wait_object_of_address(&row.address.any, row.size, 0, text);
+	ck_assert_uint_eq(strlen(text), strlen("unix ") + 108);
 }
 END_TEST
 
@@ -342,6 +373,7 @@ int main(void)
 	tcase_add_loop_test(tests, causes_of_calls, 0, COUNT(calls));
 	tcase_add_test(tests, pipes_and_sockets);
 	tcase_add_loop_test(tests, lines_of_sockets, 0, COUNT(socket_rows));
+	tcase_add_test(tests, longest_path_of_a_socket);
 	tcase_add_loop_test(tests, texts_of_addresses, 0, COUNT(addresses));
 	tcase_add_loop_test(tests, lines_of_waits, 0, COUNT(waits));
 	tcase_add_test(tests, functions_of_the_kernel);

@@ -1,0 +1,116 @@
+/* Threads wait shortly for a socket and close it: the peer must see the end at once, and the port must be free.
+ * Arguments: seconds, threads. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_MAX 64
+
+static atomic_bool stops;
+static int threads;
+
+static void check(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	printf("%s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+/* Each thread has at most 4 descriptors. */
+static int opened(int fd)
+{
+	check(fd > 2 && fd < 3 + 4 * threads, "descriptor");
+	return fd;
+}
+
+/* Wait for FD, which has no data, for one or two milliseconds, and close it. */
+static void wait_and_close(int fd, unsigned *seed)
+{
+	struct timeval limit = { 0, 1000 + rand_r(seed) % 1000 };
+	char byte;
+
+	check(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), "SO_RCVTIMEO");
+	check(recv(fd, &byte, 1, 0) == -1 && errno == EAGAIN, "recv");
+	check(!close(fd), "close");
+}
+
+static void exchange(int from, int to, unsigned *seed)
+{
+	char sent[4096], received[4096];
+
+	for (size_t i = 0; i < sizeof(sent); i++)
+		sent[i] = (char)rand_r(seed);
+	check(send(from, sent, sizeof(sent), 0) == sizeof(sent), "send");
+	check(recv(to, received, sizeof(received), MSG_WAITALL) == sizeof(received), "received");
+	check(!memcmp(sent, received, sizeof(sent)), "bytes");
+	wait_and_close(from, seed);
+	errno = 0;
+	check(!recv(to, received, 1, MSG_DONTWAIT), "the end is late");
+	check(!close(to), "close");
+}
+
+static void accept_and_close(int listener)
+{
+	struct timeval limit = { 0, 1000 };
+
+	check(!setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), "SO_RCVTIMEO");
+	check(accept(listener, NULL, NULL) == -1 && errno == EAGAIN, "accept");
+	check(!close(listener), "close");
+}
+
+/* Each thread has its own address, so that no other one takes its port. */
+static void *opens_and_closes(void *argument)
+{
+	unsigned index = (unsigned)(size_t)argument, seed = index;
+	int one = 1;
+
+	while (!stops) {
+		struct sockaddr_in address = { .sin_family = AF_INET,
+					       .sin_addr.s_addr = htonl(INADDR_LOOPBACK + index) };
+		struct sockaddr *any = (struct sockaddr *)&address;
+		socklen_t size = sizeof(address);
+		int listener = opened(socket(AF_INET, SOCK_STREAM, 0)), client, pair[2];
+
+		check(!setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), "SO_REUSEADDR");
+		check(!bind(listener, any, size) && !listen(listener, 4) && !getsockname(listener, any, &size),
+		      "listen");
+		client = opened(socket(AF_INET, SOCK_STREAM, 0));
+		check(!connect(client, any, size), "connect");
+		exchange(client, opened(accept(listener, NULL, NULL)), &seed);
+		accept_and_close(listener);
+		listener = opened(socket(AF_INET, SOCK_STREAM, 0));
+		check(!setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), "SO_REUSEADDR");
+		check(!bind(listener, any, size), "the port is in use");
+		check(!close(listener), "close");
+		check(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
+		exchange(opened(pair[0]), opened(pair[1]), &seed);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t ids[THREADS_MAX];
+
+	threads = argc > 2 ? atoi(argv[2]) : 0;
+	if (threads < 1 || threads > THREADS_MAX)
+		return 2;
+	for (int i = 0; i < threads; i++)
+		check(!pthread_create(&ids[i], NULL, opens_and_closes, (void *)(size_t)(i + 1)), "pthread_create");
+	nanosleep(&(struct timespec){ .tv_sec = atoi(argv[1]) }, NULL);
+	stops = true;
+	for (int i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	puts("ok");
+	return 0;
+}
