@@ -282,10 +282,15 @@ void cpu_timer_disarm(struct cpu_timer *timer)
 	thread_timer_disarm(&timer->fine);
 }
 
-void cpu_timer_stop(struct cpu_timer *timer)
+void cpu_timer_pause(struct cpu_timer *timer)
 {
 	base_store(timer, STOPPED);
 	thread_timer_delete(&timer->cpu);
+}
+
+void cpu_timer_stop(struct cpu_timer *timer)
+{
+	cpu_timer_pause(timer);
 	thread_timer_delete(&timer->fine);
 }
 

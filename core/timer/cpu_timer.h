@@ -65,6 +65,10 @@ uint32_t cpu_timer_end(struct cpu_timer *timer);
 /* Request no more samples, but keep the kernel timers. */
 void cpu_timer_disarm(struct cpu_timer *timer);
 
+/* Request no more samples, and delete the CPU timer. The fine timer stays: its signal may be pending for a thread that
+ * waits, and the kernel would drop it after it has ended the wait. Any thread. */
+void cpu_timer_pause(struct cpu_timer *timer);
+
 /* Request no more samples, and delete the kernel timers. Any thread. */
 void cpu_timer_stop(struct cpu_timer *timer);
 

@@ -362,9 +362,12 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 		take_stall_stack(iteration, uc);
 	else if (info->si_code != SI_TIMER || !thread_slot_is_valid(slot))
 		sampler_forward(signo, info, uc);
-	else if (atomic_load_explicit(&enabled, memory_order_acquire) &&
-		 threads_is_self((struct thread *)slot))
+	else if (!threads_is_self((struct thread *)slot))
+		;
+	else if (atomic_load_explicit(&enabled, memory_order_acquire))
 		take_sample((struct thread *)slot, value & CLOCK_KIND_BITS, uc);
+	else if ((value & CLOCK_KIND_BITS) == CLOCK_OF_WALL)
+		thread_clock_interrupted(&((struct thread *)slot)->clock);
 }
 
 static int disposition_of_program(int signo, struct disposition *now)

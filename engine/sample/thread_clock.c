@@ -81,6 +81,12 @@ void thread_clock_spare(struct thread_clock *clock)
 	}
 }
 
+void thread_clock_pause(struct thread_clock *clock)
+{
+	cpu_timer_pause(&clock->cpu);
+	atomic_store(&clock->refused, false);
+}
+
 void thread_clock_stop(struct thread_clock *clock)
 {
 	cpu_timer_stop(&clock->cpu);

@@ -48,6 +48,9 @@ void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value);
 /* Start requesting CPU samples. BORN: the caller is the thread itself, at its start. */
 void thread_clock_start(struct thread_clock *clock, bool born);
 
+/* Stop requesting CPU samples, until thread_clock_start(). A requested wall-clock sample still arrives. */
+void thread_clock_pause(struct thread_clock *clock);
+
 /* Stop requesting samples and delete the timers. */
 void thread_clock_stop(struct thread_clock *clock);
 

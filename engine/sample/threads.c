@@ -51,7 +51,7 @@ void threads_set_interval(uint64_t cpu_interval_ns)
 	/* A thread that starts meanwhile is found later. */
 	atomic_store(&is_open, false);
 	for (uint32_t at = 0; (t = thread_slot_next(&at));)
-		thread_clock_stop(&t->clock);
+		thread_clock_pause(&t->clock);
 	thread_clock_set_interval(cpu_interval_ns);
 	for (uint32_t at = 0; (t = thread_slot_next(&at));)
 		if (!atomic_load(&t->ended))

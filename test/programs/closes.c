@@ -81,15 +81,18 @@ static void *opens_and_closes(void *argument)
 		socklen_t size = sizeof(address);
 		int listener = opened(socket(AF_INET, SOCK_STREAM, 0)), client, pair[2];
 
-		check(!setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), "SO_REUSEADDR");
-		check(!bind(listener, any, size) && !listen(listener, 4) && !getsockname(listener, any, &size),
+		check(!setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)),
+		      "SO_REUSEADDR");
+		check(!bind(listener, any, size) && !listen(listener, 4) &&
+			      !getsockname(listener, any, &size),
 		      "listen");
 		client = opened(socket(AF_INET, SOCK_STREAM, 0));
 		check(!connect(client, any, size), "connect");
 		exchange(client, opened(accept(listener, NULL, NULL)), &seed);
 		accept_and_close(listener);
 		listener = opened(socket(AF_INET, SOCK_STREAM, 0));
-		check(!setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), "SO_REUSEADDR");
+		check(!setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)),
+		      "SO_REUSEADDR");
 		check(!bind(listener, any, size), "the port is in use");
 		check(!close(listener), "close");
 		check(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
@@ -106,7 +109,8 @@ int main(int argc, char **argv)
 	if (threads < 1 || threads > THREADS_MAX)
 		return 2;
 	for (int i = 0; i < threads; i++)
-		check(!pthread_create(&ids[i], NULL, opens_and_closes, (void *)(size_t)(i + 1)), "pthread_create");
+		check(!pthread_create(&ids[i], NULL, opens_and_closes, (void *)(size_t)(i + 1)),
+		      "pthread_create");
 	nanosleep(&(struct timespec){ .tv_sec = atoi(argv[1]) }, NULL);
 	stops = true;
 	for (int i = 0; i < threads; i++)

@@ -74,6 +74,50 @@ START_TEST(closed)
 }
 END_TEST
 
+/* Return the next signal of KIND; signals of the CPU timer may precede it. */
+static bool signal_arrives(const sigset_t *set, enum clock_kind kind)
+{
+	static const struct timespec limit = { .tv_sec = 10 };
+	siginfo_t info;
+
+	while (sigtimedwait(set, &info, &limit) > 0)
+		if ((uintptr_t)info.si_value.sival_ptr == (0x1000 | kind))
+			return true;
+	return false;
+}
+
+/* The kernel would drop the pending signals of deleted timers, after they have ended a call of the thread. */
+START_TEST(a_pause_keeps_pending_signals)
+{
+	struct thread_clock thread;
+	sigset_t set, pending;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	thread = started(false);
+	signal(SIGRTMIN, SIG_DFL);
+	ck_assert(thread_clock_interrupt(&thread));
+	do
+		sigpending(&pending);
+	while (!sigismember(&pending, SIGRTMIN));
+	thread_clock_pause(&thread);
+	ck_assert(!thread_timer_exists(&thread.cpu.cpu));
+	ck_assert(thread_clock_is_under_way(&thread));
+	ck_assert(signal_arrives(&set, CLOCK_OF_WALL));
+	ck_assert_int_eq(thread_timer_set(&thread.cpu.fine, CLOCK_MONOTONIC, &thread.cpu.signal, 0,
+					  1, 0, false),
+			 0);
+	do
+		sigpending(&pending);
+	while (!sigismember(&pending, SIGRTMIN));
+	thread_clock_pause(&thread);
+	ck_assert(signal_arrives(&set, CLOCK_OF_CPU));
+	thread_clock_stop(&thread);
+	ck_assert(!has_timer(&thread) && !thread_timer_exists(&thread.wall));
+}
+END_TEST
+
 START_TEST(no_such_thread)
 {
 	struct thread_clock thread = { 0 };
@@ -95,6 +139,7 @@ int main(void)
 	tcase_add_test(tests, asks_for_nothing_where_off);
 	tcase_add_test(tests, forbidden);
 	tcase_add_test(tests, closed);
+	tcase_add_test(tests, a_pause_keeps_pending_signals);
 	tcase_add_test(tests, no_such_thread);
 	return suite_run(tests);
 }
