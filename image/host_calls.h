@@ -56,6 +56,7 @@
 	X(threads_each)               \
 	X(threads_open)               \
 	X(threads_reap)               \
+	X(threads_pause)              \
 	X(threads_set_interval)       \
 	X(loop_iterations_close)      \
 	X(loop_iterations_check)      \

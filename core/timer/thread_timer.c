@@ -61,6 +61,16 @@ int thread_timer_set(struct thread_timer *timer, clockid_t clock, const struct t
 	return err ? err : thread_timer_arm(timer, flags, &when);
 }
 
+bool thread_timer_is_armed(const struct thread_timer *timer)
+{
+	uint32_t id_plus_one = atomic_load(&timer->id_plus_one);
+	struct itimerspec left;
+
+	return id_plus_one &&
+	       !kernel_call4(SYS_timer_gettime, (long)id_plus_one - 1, (long)&left, 0, 0) &&
+	       (left.it_value.tv_sec || left.it_value.tv_nsec);
+}
+
 void thread_timer_disarm(const struct thread_timer *timer)
 {
 	static const struct itimerspec never;

@@ -43,6 +43,9 @@ clockid_t thread_timer_cpu_clock(pid_t tid);
 int thread_timer_set(struct thread_timer *timer, clockid_t clock, const struct timer_signal *signal,
 		     int flags, uint64_t value_ns, uint64_t interval_ns, bool is_lasting);
 
+/* True if TIMER exists and has not expired. For timers without an interval. */
+bool thread_timer_is_armed(const struct thread_timer *timer);
+
 /* Disarm TIMER, if it exists. */
 void thread_timer_disarm(const struct thread_timer *timer);
 

@@ -270,6 +270,7 @@ static int builtin_stop(void)
 		return failed(-EIO, "builtin: stop failed: the profiler is not running");
 	sampler_enable(false);
 	lock_waits_set_interval(ENGINE_OFF);
+	threads_pause();
 	mem_stop();
 	err = collector_stop();
 	thread_times_stop();

@@ -87,6 +87,11 @@ void thread_clock_pause(struct thread_clock *clock)
 	atomic_store(&clock->refused, false);
 }
 
+bool thread_clock_expects_signal(const struct thread_clock *clock)
+{
+	return atomic_load(&clock->under_way) || thread_timer_is_armed(&clock->cpu.fine);
+}
+
 void thread_clock_stop(struct thread_clock *clock)
 {
 	cpu_timer_stop(&clock->cpu);

@@ -51,6 +51,9 @@ void thread_clock_start(struct thread_clock *clock, bool born);
 /* Stop requesting CPU samples, until thread_clock_start(). A requested wall-clock sample still arrives. */
 void thread_clock_pause(struct thread_clock *clock);
 
+/* True while a signal of a paused CLOCK is expected. */
+bool thread_clock_expects_signal(const struct thread_clock *clock);
+
 /* Stop requesting samples and delete the timers. */
 void thread_clock_stop(struct thread_clock *clock);
 

@@ -44,14 +44,44 @@ void threads_open(const struct thread_timers *timers)
 			thread_clock_start(&t->clock, false);
 }
 
+/* A thread that starts meanwhile is found later. */
+static void threads_pause_all(void)
+{
+	struct thread *t;
+
+	atomic_store(&is_open, false);
+	for (uint32_t at = 0; (t = thread_slot_next(&at));)
+		thread_clock_pause(&t->clock);
+}
+
+static bool threads_expect_signals(void)
+{
+	struct thread *t;
+
+	for (uint32_t at = 0; (t = thread_slot_next(&at));)
+		if (!atomic_load(&t->ended) && thread_clock_expects_signal(&t->clock))
+			return true;
+	return false;
+}
+
+/* A thread that blocks the signal does not take it. */
+#define PAUSE_TRIES 200
+#define PAUSE_NS    500000u
+
+void threads_pause(void)
+{
+	int tries = PAUSE_TRIES;
+
+	threads_pause_all();
+	while (threads_expect_signals() && tries--)
+		system_sleep(PAUSE_NS);
+}
+
 void threads_set_interval(uint64_t cpu_interval_ns)
 {
 	struct thread *t;
 
-	/* A thread that starts meanwhile is found later. */
-	atomic_store(&is_open, false);
-	for (uint32_t at = 0; (t = thread_slot_next(&at));)
-		thread_clock_pause(&t->clock);
+	threads_pause_all();
 	thread_clock_set_interval(cpu_interval_ns);
 	for (uint32_t at = 0; (t = thread_slot_next(&at));)
 		if (!atomic_load(&t->ended))

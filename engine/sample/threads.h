@@ -50,6 +50,10 @@ void threads_open(const struct thread_timers *timers);
  * sampler_enable(). */
 void threads_set_interval(uint64_t cpu_interval_ns);
 
+/* Before threads_close(): request no more samples, and wait a moment for requested signals, which threads_close() would
+ * drop after they have ended a call. sampler_enable() must be off. */
+void threads_pause(void);
+
 /* Acquire a slot for thread TID, which did not register itself. The stack range is 0 if unknown. */
 void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high);
 
