@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/agent_phase.h"
 #include "core/clock.h"
 #include "core/cost.h"
 #include "core/fd.h"
@@ -270,7 +271,8 @@ static int builtin_stop(void)
 		return failed(-EIO, "builtin: stop failed: the profiler is not running");
 	sampler_enable(false);
 	lock_waits_set_interval(ENGINE_OFF);
-	threads_pause();
+	threads_pause(atomic_load(&shared->agent.state) & AGENT_STOP &&
+		      !atomic_load(&shared->agent.is_leaving));
 	mem_stop();
 	err = collector_stop();
 	thread_times_stop();

@@ -66,11 +66,12 @@ static bool threads_expect_signals(void)
 
 /* A thread that blocks the signal does not take it. */
 #define PAUSE_TRIES 200
+#define END_TRIES   10 /* the program ends */
 #define PAUSE_NS    500000u
 
-void threads_pause(void)
+void threads_pause(bool is_end)
 {
-	int tries = PAUSE_TRIES;
+	int tries = is_end ? END_TRIES : PAUSE_TRIES;
 
 	threads_pause_all();
 	while (threads_expect_signals() && tries--)

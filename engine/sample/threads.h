@@ -51,8 +51,9 @@ void threads_open(const struct thread_timers *timers);
 void threads_set_interval(uint64_t cpu_interval_ns);
 
 /* Before threads_close(): request no more samples, and wait a moment for requested signals, which threads_close() would
- * drop after they have ended a call. sampler_enable() must be off. */
-void threads_pause(void);
+ * drop after they have ended a call. IS_END: the program ends, so the moment is shorter: a thread may block the signal.
+ * sampler_enable() must be off. */
+void threads_pause(bool is_end);
 
 /* Acquire a slot for thread TID, which did not register itself. The stack range is 0 if unknown. */
 void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high);
