@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/memory/region.h"
 #include "core/system.h"
 
 #define ALIGNMENT ((size_t)16)
@@ -116,6 +117,7 @@ static bool mapping_add(struct mapping *older, size_t wanted)
 	mapping = system_map(bytes);
 	if (!mapping)
 		return false;
+	region_mark(mapping, bytes, REGION_ENGINE);
 	mapping->older = older;
 	mapping->bytes = bytes;
 	mapping->all_bytes = all + bytes;

@@ -249,9 +249,14 @@ static long result_to_errno(long result)
 /* Map in the region, also files and buffers of perf events. */
 static long do_mmap(const long a[])
 {
+	long address;
+
 	if (a[0] || !shared->region.start)
 		return result_to_errno(kernel_call6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]));
-	return result_to_errno(region_mmap((size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]));
+	address = result_to_errno(region_mmap((size_t)a[1], (int)a[2], (int)a[3], (int)a[4], a[5]));
+	if (address != -1)
+		region_mark((void *)address, (size_t)a[1], REGION_ENGINE);
+	return address;
 }
 
 void *engine_mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)

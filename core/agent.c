@@ -306,6 +306,7 @@ void agent_forget(void)
 	atomic_store(&shared->agent.running_engine, NULL);
 	atomic_store(&shared->agent.setting.state, SETTING_NONE);
 	atomic_store(&shared->agent.memory_bytes, 0);
+	atomic_store(&shared->memory.captures, 0);
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	atomic_store(&shared->agent.wake.pending, 0);
 	atomic_store(&shared->agent.failure, 0);

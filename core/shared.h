@@ -80,6 +80,15 @@ struct shared {
 		atomic_bool was_full;
 	} region;
 
+	/* core/memory/account.h */
+	struct {
+		size_t page;
+		_Atomic uint64_t limit;  /* 0: none */
+		_Atomic uint64_t tables; /* as last measured */
+		_Atomic int64_t captures;
+		_Atomic uint64_t refused[4]; /* by enum memory_use */
+	} memory;
+
 	/* core/agent.h: requests to the agent thread, and its state. */
 	struct {
 		_Atomic pid_t

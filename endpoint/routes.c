@@ -9,11 +9,13 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
 #include "core/shared.h"
+#include "core/memory/account.h"
 #include "core/text/loopback.h"
 #include "core/units.h"
 #include "endpoint/status.h"
@@ -258,6 +260,17 @@ static int recording_begin_with_options(struct exchange *exchange, bool finishes
 	return err;
 }
 
+/* After an error the file may hold a part of a chunk, which was not counted. */
+static void exchange_close(struct exchange *exchange)
+{
+	struct stat st;
+
+	if (!fstat(exchange->fd, &st))
+		memory_add_capture(-(int64_t)st.st_size);
+	close(exchange->fd);
+	exchange->fd = -1;
+}
+
 static int recording_begin(struct exchange *exchange, bool finishes_chunks,
 			   struct response *response)
 {
@@ -483,11 +496,14 @@ uint64_t routes_resume(struct exchange *exchange, struct response *response)
 					  "the response exceeds %zu bytes; request fewer "
 					  "seconds, or ?form=jfr",
 					  RESPONSE_MAX);
+		else if (err == -ENOMEM)
+			response_set_text(response, 500,
+					  "the agent's memory is full; request fewer seconds or "
+					  "?form=jfr, or raise ASPROF_AGENT_MEMORY");
 		else if (err && err != -ENODATA)
 			response_set_text(response, 500, "%s", strerror(-err));
 	}
-	close(exchange->fd);
-	exchange->fd = -1;
+	exchange_close(exchange);
 	return 0;
 }
 
@@ -498,8 +514,7 @@ void routes_cancel(struct exchange *exchange)
 	current_call.request = LIVE_CANCEL;
 	current_call.fd = exchange->fd;
 	live_send(exchange->live, &current_call);
-	close(exchange->fd);
-	exchange->fd = -1;
+	exchange_close(exchange);
 }
 
 /* ---- Table of routes ---- */

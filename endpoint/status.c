@@ -13,9 +13,7 @@
 
 void status_measure_cost(struct status_cost *cost)
 {
-	int64_t bytes = atomic_load(&shared->agent.memory_bytes);
-
-	*cost = (struct status_cost){ .memory_bytes = bytes > 0 ? (uint64_t)bytes : 0 };
+	memory_account_read(&cost->memory);
 	cost->cpu_ns = own_thread_cpu_ns(&cost->threads);
 }
 
@@ -140,6 +138,43 @@ static void json_reports(struct json *j, const struct live_status *s)
 	json_append(j, "}");
 }
 
+/* Memory by kind. */
+static const struct {
+	const char *name;
+	size_t offset;
+} memory_kinds[] = {
+#define KIND(member)                                             \
+	{                                                        \
+#member, offsetof(struct memory_account, member) \
+	}
+	KIND(heap), KIND(tables), KIND(captures), KIND(signal_stacks), KIND(engine),
+#undef KIND
+};
+
+#define MEMORY_KINDS (sizeof(memory_kinds) / sizeof(memory_kinds[0]))
+
+static uint64_t memory_of_kind(const struct memory_account *memory, size_t i)
+{
+	return *(const uint64_t *)((const char *)memory + memory_kinds[i].offset);
+}
+
+/* Append the agent's memory: use by kind, limit, and refused requests. */
+static void json_memory(struct json *j, const struct memory_account *memory)
+{
+	json_number(j, "memory_bytes", memory->heap + memory->tables + memory->captures);
+	json_setting(j, "memory_limit_bytes", memory->limit ? memory->limit : OPTION_OFF);
+	json_key(j, "memory");
+	json_append(j, "{");
+	for (size_t i = 0; i < MEMORY_KINDS; i++)
+		json_number(j, memory_kinds[i].name, memory_of_kind(memory, i));
+	json_append(j, "}");
+	json_key(j, "memory_refused");
+	json_append(j, "{");
+	for (size_t i = 0; i < MEMORY_USES; i++)
+		json_number(j, memory_use_names[i], memory->refused[i]);
+	json_append(j, "}");
+}
+
 static void json_decimal(struct json *j, const char *name, double value)
 {
 	json_key(j, name);
@@ -212,7 +247,7 @@ int status_write_json(struct buf *out, const struct live_status *s, const struct
 	json_key(&j, "agent");
 	json_append(&j, "{");
 	json_number(&j, "cpu_ns", cost->cpu_ns);
-	json_number(&j, "memory_bytes", cost->memory_bytes);
+	json_memory(&j, &cost->memory);
 	json_number(&j, "threads", cost->threads);
 	json_append(&j, "}");
 	json_costs(&j, &s->recent_costs);
@@ -308,18 +343,24 @@ static void metrics_destinations(struct metrics *m, const struct live_status *s,
 	}
 }
 
+/* Append the value of one kind. */
+static void metrics_kind(struct metrics *m, const char *name, const char *end, const char *kind,
+			 double v)
+{
+	metrics_name(m, name, end);
+	metrics_label(m, "kind", kind, "{");
+	if (!m->err)
+		m->err = buf_append_string(m->out, "}");
+	metrics_value(m, v);
+}
+
 static void metrics_losses(struct metrics *m, const struct live_status *s)
 {
 	if (!s->kinds.is_reported)
 		return;
 	metrics_family(m, COUNTER, "losses", NULL, "Losses by kind.");
-	for (size_t i = 0; i < KINDS; i++) {
-		metrics_name(m, "losses", "_total");
-		metrics_label(m, "kind", loss_kinds[i].name, "{");
-		if (!m->err)
-			m->err = buf_append_string(m->out, "}");
-		metrics_value(m, (double)loss_count(s, i));
-	}
+	for (size_t i = 0; i < KINDS; i++)
+		metrics_kind(m, "losses", "_total", loss_kinds[i].name, (double)loss_count(s, i));
 }
 
 /* Append a counter with a value for each kind of cost: nanoseconds as seconds, or samples. */
@@ -331,14 +372,10 @@ static void metrics_costs(struct metrics *m, const struct live_status *s, bool s
 		m, COUNTER, name, seconds ? "seconds" : NULL,
 		seconds ? "CPU time for samples by kind; interpreters is a part of the others."
 			: "Samples by kind, as they were taken.");
-	for (size_t i = 0; i < COST_KINDS; i++) {
-		metrics_name(m, name, "_total");
-		metrics_label(m, "kind", cost_names[i], "{");
-		if (!m->err)
-			m->err = buf_append_string(m->out, "}");
-		metrics_value(m, seconds ? (double)s->costs.kinds[i].ns / 1e9
-					 : (double)s->costs.kinds[i].samples);
-	}
+	for (size_t i = 0; i < COST_KINDS; i++)
+		metrics_kind(m, name, "_total", cost_names[i],
+			     seconds ? (double)s->costs.kinds[i].ns / 1e9
+				     : (double)s->costs.kinds[i].samples);
 }
 
 /* Append the share of the samples that the overhead budget keeps, of the kinds that it can reduce. */
@@ -359,6 +396,25 @@ static void metrics_kept(struct metrics *m, const struct live_status *s)
 	}
 }
 
+static void metrics_memory(struct metrics *m, const struct memory_account *memory)
+{
+	metrics_single(m, GAUGE, "memory_bytes", "bytes",
+		       (double)(memory->heap + memory->tables + memory->captures),
+		       "Memory of the agent that ASPROF_AGENT_MEMORY limits.");
+	metrics_single(m, GAUGE, "memory_limit_bytes", "bytes", (double)memory->limit,
+		       "ASPROF_AGENT_MEMORY; 0: no limit.");
+	metrics_family(m, GAUGE, "memory_kind_bytes", "bytes",
+		       "Memory by kind; signal_stacks and engine have no limit.");
+	for (size_t i = 0; i < MEMORY_KINDS; i++)
+		metrics_kind(m, "memory_kind_bytes", "", memory_kinds[i].name,
+			     (double)memory_of_kind(memory, i));
+	metrics_family(m, COUNTER, "memory_refused", NULL,
+		       "Requests for memory that ASPROF_AGENT_MEMORY refused.");
+	for (size_t i = 0; i < MEMORY_USES; i++)
+		metrics_kind(m, "memory_refused", "_total", memory_use_names[i],
+			     (double)memory->refused[i]);
+}
+
 /* Append what the agent itself uses. */
 static void metrics_agent(struct metrics *m, const struct live_status *s,
 			  const struct status_cost *cost)
@@ -371,8 +427,7 @@ static void metrics_agent(struct metrics *m, const struct live_status *s,
 	metrics_costs(m, s, true);
 	metrics_costs(m, s, false);
 	metrics_kept(m, s);
-	metrics_single(m, GAUGE, "memory_bytes", "bytes", (double)cost->memory_bytes,
-		       "Memory that the agent has mapped.");
+	metrics_memory(m, &cost->memory);
 	metrics_single(m, GAUGE, "threads", NULL, cost->threads, "The agent's own threads.");
 }
 

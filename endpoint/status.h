@@ -7,11 +7,12 @@
 
 #include "core/agent/live.h"
 #include "core/buf.h"
+#include "core/memory/account.h"
 
 /* Resources that the agent itself uses. */
 struct status_cost {
-	uint64_t cpu_ns;       /* CPU time of its current threads */
-	uint64_t memory_bytes; /* mapped by the agent's side */
+	uint64_t cpu_ns; /* CPU time of its current threads */
+	struct memory_account memory;
 	unsigned threads;
 };
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "core/kernel.h"
+#include "core/memory/account.h"
 #include "core/memory/region.h"
 #include "core/shared.h"
 
@@ -18,6 +19,7 @@ static bool has_begun;
 void image_memory_begin(void)
 {
 	region_unmap_image();
+	atomic_store(&shared->agent.memory_bytes, 0);
 	has_begun = true;
 }
 
@@ -30,11 +32,22 @@ static void count_bytes(size_t added, size_t gone)
 				 (int64_t)((gone + 4095) & ~(size_t)4095));
 }
 
+/* The agent's thread goes on to work where the others, which work for the endpoint and for destinations, must wait or
+ * give up. */
+static bool is_granted(size_t bytes)
+{
+	bool is_agent = kernel_call4(SYS_gettid, 0, 0, 0, 0) == atomic_load(&shared->agent.id);
+
+	return memory_is_granted(is_agent ? MEMORY_WORK : MEMORY_CAPTURE, bytes);
+}
+
 /* Must not use the C library, which calls it before it is initialized and while it holds locks. */
 long image_map(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
 	long result;
 
+	if (has_begun && protection != PROT_NONE && !is_granted(length))
+		return -ENOMEM;
 	if (shared->region.start && !address)
 		result = region_mmap(length, protection, flags, fd, offset);
 	else
@@ -121,7 +134,8 @@ static long remap(void *address, size_t length, size_t wanted, int flags)
 /* (No caller passes a fixed address.) */
 void *__mremap(void *address, size_t length, size_t wanted, int flags, ...)
 {
-	long result = wanted < PTRDIFF_MAX ? remap(address, length, wanted, flags) : -ENOMEM;
+	bool fits = wanted < PTRDIFF_MAX && (wanted <= length || is_granted(wanted - length));
+	long result = fits ? remap(address, length, wanted, flags) : -ENOMEM;
 
 	if (result < 0 && result >= -4095) {
 		errno = (int)-result;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/agent.h"
 #include "core/agent_phase.h"
@@ -16,6 +17,7 @@
 #include "core/agent/live.h"
 #include "core/futex.h"
 #include "core/log.h"
+#include "core/memory/account.h"
 #include "core/agent/lost_reports.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
@@ -164,6 +166,7 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 			if (now - start_ns >= LOW_PRIORITY_AFTER_NS)
 				agent_lower_priority(session);
 			signal_share_measure();
+			memory_measure();
 			if (last_thread_is_gone()) {
 				atomic_store(&shared->agent.stop_by_ns,
 					     now + session->config->exit_timeout_ns);
@@ -221,6 +224,7 @@ static void agent_profile(struct session *session, const struct agent_parts *par
 	int err = agent_drop_privileges(true);
 
 	signal_share_measure();
+	memory_account_open(session->config->memory_bytes, (size_t)sysconf(_SC_PAGESIZE));
 	if (!err)
 		err = session_start(session);
 	if (err && files_are_removed()) {

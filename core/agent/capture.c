@@ -6,6 +6,7 @@
 #include "core/agent/recording.h"
 #include "core/fd.h"
 #include "core/log.h"
+#include "core/memory/account.h"
 
 const struct capture_skip capture_skips_nothing[2] = { { .fd = -1 }, { .fd = -1 } };
 
@@ -39,10 +40,14 @@ static int capture_add_part(struct capture *capture, const struct report_part *p
 			log_info("a recording for the live endpoint ends at %llu bytes: its size "
 				 "limit is reached",
 				 (unsigned long long)capture->bytes);
+			if (size > memory_room(MEMORY_CAPTURE))
+				memory_count_refusal(MEMORY_CAPTURE);
 			atomic_store(capture->full, true);
 			return 0;
 		}
 		err = fd_copy(capture->fd, part->fd, offset, size);
+		if (!err)
+			memory_add_capture((int64_t)size);
 		*room -= size;
 		capture->bytes += size;
 	}

@@ -13,6 +13,7 @@
 #include "core/agent/engine_start.h"
 #include "core/agent/failure.h"
 #include "core/log.h"
+#include "core/memory/account.h"
 #include "core/agent/lost_reports.h"
 #include "core/executable.h"
 #include "core/agent/samples.h"
@@ -343,7 +344,9 @@ static uint64_t capture_room(const struct session *s, const struct capture *capt
 	for (size_t i = 0; i < s->capture_count; i++)
 		all += s->captures[i].bytes;
 	all = all < CAPTURES_MAX_BYTES ? CAPTURES_MAX_BYTES - all : 0;
-	return all < CAPTURE_MAX_BYTES - capture->bytes ? all : CAPTURE_MAX_BYTES - capture->bytes;
+	if (all > CAPTURE_MAX_BYTES - capture->bytes)
+		all = CAPTURE_MAX_BYTES - capture->bytes;
+	return all < memory_room(MEMORY_CAPTURE) ? all : memory_room(MEMORY_CAPTURE);
 }
 
 static void session_deliver(struct session *s, const struct report *report)

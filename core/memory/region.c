@@ -28,14 +28,14 @@
 #define LIMIT_SHARE_MOST   4
 
 #ifdef ASPROF_IMAGE
-#define IN_IMAGE true
+#define OWN_KIND REGION_HEAP
 #else
-#define IN_IMAGE false
+#define OWN_KIND REGION_TABLES
 #endif
 
 struct region_word {
 	_Atomic uint64_t used;
-	_Atomic uint64_t of_image; /* of these, the image's mappings */
+	_Atomic uint64_t kind[2]; /* low and high bit of their enum region_kind */
 };
 
 static struct region_word words[REGION_BYTES / WORD_BYTES];
@@ -83,16 +83,25 @@ static struct region_word *word_of(size_t unit)
 	return &shared->region.words[unit / WORD_UNITS];
 }
 
-static void mark_image(size_t unit, size_t count, bool is_of_image)
+static void units_mark(size_t unit, size_t count, enum region_kind kind)
 {
 	for (size_t n = count; count; unit += n, n = count -= n) {
 		uint64_t mask = word_mask(unit, &n);
 
-		if (is_of_image)
-			atomic_fetch_or(&word_of(unit)->of_image, mask);
-		else
-			atomic_fetch_and(&word_of(unit)->of_image, ~mask);
+		for (unsigned bit = 0; bit < 2; bit++)
+			if (kind >> bit & 1)
+				atomic_fetch_or(&word_of(unit)->kind[bit], mask);
+			else
+				atomic_fetch_and(&word_of(unit)->kind[bit], ~mask);
 	}
+}
+
+static enum region_kind unit_kind(size_t unit)
+{
+	const struct region_word *word = word_of(unit);
+
+	return (enum region_kind)((atomic_load(&word->kind[0]) >> unit % WORD_UNITS & 1) |
+				  (atomic_load(&word->kind[1]) >> unit % WORD_UNITS & 1) << 1);
 }
 
 static void units_release(size_t unit, size_t count)
@@ -203,7 +212,7 @@ static bool pages_restore(char *address, size_t bytes)
 /* Release units that were claimed, but are not mapped. */
 static void units_forget(size_t unit, size_t count)
 {
-	mark_image(unit, count, false);
+	units_mark(unit, count, REGION_TABLES);
 	units_release(unit, count);
 }
 
@@ -313,8 +322,8 @@ long region_mmap(size_t bytes, int protection, int flags, int fd, off_t offset)
 		region_log_full();
 		return -ENOMEM;
 	}
-	if (IN_IMAGE)
-		mark_image(unit, count, true);
+	if (OWN_KIND)
+		units_mark(unit, count, OWN_KIND);
 	address = unit_address(unit);
 	if ((flags & MAP_ANONYMOUS) && (flags & MAP_PRIVATE))
 		err = pages_open(address, count * UNIT, protection);
@@ -337,8 +346,8 @@ bool region_resize(void *address, size_t bytes, size_t wanted)
 	more -= count;
 	if (more > region_units() - unit || !units_claim(unit, more))
 		return false;
-	if (IN_IMAGE)
-		mark_image(unit, more, true);
+	if (OWN_KIND)
+		units_mark(unit, more, OWN_KIND);
 	if (!pages_open(unit_address(unit), more * UNIT, PROT_READ | PROT_WRITE))
 		return true;
 	units_forget(unit, more);
@@ -377,12 +386,57 @@ void region_unmap_image(void)
 	size_t units = region_units(), count = 0;
 
 	for (size_t unit = 0; unit <= units; unit++) {
-		if (unit < units &&
-		    atomic_load(&word_of(unit)->of_image) >> unit % WORD_UNITS & 1) {
+		if (unit < units && unit_kind(unit) == REGION_HEAP) {
 			count++;
 		} else if (count) {
 			units_free(unit - count, count);
 			count = 0;
+		}
+	}
+}
+
+void region_mark(const void *address, size_t bytes, enum region_kind kind)
+{
+	if (region_has(address))
+		units_mark(unit_of(address), units_for(bytes), kind);
+}
+
+/* Return the resident bytes of COUNT units of one mapping or of adjacent ones. */
+static size_t units_resident(size_t unit, size_t count, size_t page)
+{
+	unsigned char pages[1024];
+	size_t most = sizeof(pages) * page / UNIT, resident = 0, n, bytes;
+
+	for (; count; unit += n, count -= n) {
+		n = count < most ? count : most;
+		bytes = n * UNIT;
+		if (kernel_call4(SYS_mincore, (long)unit_address(unit), (long)bytes, (long)pages,
+				 0)) {
+			resident += bytes;
+			continue;
+		}
+		for (size_t i = 0; i < bytes / page; i++)
+			resident += pages[i] & 1 ? page : 0;
+	}
+	return resident;
+}
+
+void region_measure(size_t page, uint64_t bytes[REGION_KINDS])
+{
+	size_t units = region_units(), unit = 0, end, first;
+	enum region_kind kind;
+	bool is_used = true;
+
+	for (int i = 0; i < REGION_KINDS; i++)
+		bytes[i] = 0;
+	while (page && unit < units) {
+		first = unit;
+		units_next_run(&unit, &is_used);
+		for (end = first; is_used && first < unit; first = end) {
+			kind = unit_kind(first);
+			while (end < unit && unit_kind(end) == kind)
+				end++;
+			bytes[kind] += units_resident(first, end - first, page);
 		}
 	}
 }

@@ -14,6 +14,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What a mapping is used for. A mapping of the host's side is REGION_TABLES until region_mark(). */
+enum region_kind {
+	REGION_TABLES, /* rings and tables of the host's side */
+	REGION_HEAP,   /* mapped by the image */
+	REGION_STACKS, /* alternate signal stacks of the program's threads */
+	REGION_ENGINE, /* async-profiler */
+	REGION_KINDS
+};
+
 /* Address space to reserve: signal stacks of 12,000 threads, and 256 MiB for the rest. */
 #define REGION_BYTES ((size_t)1 << 30)
 
@@ -36,6 +45,13 @@ bool region_resize(void *address, size_t bytes, size_t wanted);
 
 /* Free BYTES at ADDRESS, any part of a mapping in the region. Async-signal-safe. */
 void region_unmap(void *address, size_t bytes);
+
+/* Set the kind of BYTES at ADDRESS, a mapping in the region; elsewhere it does nothing. Async-signal-safe. */
+void region_mark(const void *address, size_t bytes, enum region_kind kind);
+
+/* Set BYTES to the resident bytes of each kind, in steps of PAGE bytes, the kernel's page size. Where the kernel does
+ * not report them, mapped bytes count. */
+void region_measure(size_t page, uint64_t bytes[REGION_KINDS]);
 
 /* True when ADDRESS is in the region. Async-signal-safe. */
 bool region_has(const void *address);

@@ -62,6 +62,7 @@ struct config {
 	unsigned int sandbox;    /* `leave` is the only value */
 	uint64_t start_delay_ns; /* `off`: 0 */
 	const char *spool_dir;
+	uint64_t memory_bytes;    /* 0: no limit */
 	uint64_t spool_max_bytes; /* or OPTION_OFF: no limit */
 	uint64_t exit_timeout_ns; /* `off`: 0 */
 	uint64_t stalls_ns;       /* or OPTION_OFF */

@@ -349,6 +349,17 @@ const struct option option_table[] = {
 	  .fallback = "100ms",
 	  .help = "Delay before profiling starts; a process that ends earlier is not profiled "
 		  "and has almost no overhead." },
+	{ .name = "MEMORY",
+	  .type = OPTION_SIZE,
+	  FIELD(memory_bytes),
+	  .min = MIB(2),
+	  .max = GIB(64),
+	  .off = 0,
+	  .fallback = "32m",
+	  .help = "Maximum memory of the agent in the program's process, without "
+		  "async-profiler, undelivered recordings and signal stacks of threads. At the "
+		  "limit, "
+		  "captures end early and samples have no stack; counted. `off`: no limit." },
 	{ .name = "SPOOL_DIR",
 	  .type = OPTION_TEXT,
 	  FIELD(spool_dir),

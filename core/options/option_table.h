@@ -7,7 +7,7 @@
 #include "core/options/option_value.h"
 #include "core/options/config.h"
 
-#define OPTION_COUNT 46
+#define OPTION_COUNT 47
 
 /* In the order of the documentation. ENABLED is first because it is read first. */
 extern const struct option option_table[];

@@ -32,6 +32,7 @@ const struct command_option *const cost_options[] = {
 struct cost_view {
 	struct costs costs;
 	double intervals[COSTS_STALLS];
+	double memory_bytes, memory_limit_bytes; /* of a running process */
 };
 
 static const char *const units[COSTS_STALLS] = { "nanoseconds", "nanoseconds", "bytes" };
@@ -64,8 +65,11 @@ static void view_read_status(struct cost_view *view, const cJSON *status)
 	static const char *const settings[COSTS_STALLS] = { "cpu_interval_ns", "wall_interval_ns",
 							    "native_mem_bytes" };
 	const cJSON *cost = cJSON_GetObjectItemCaseSensitive(status, "cost"),
+		    *agent = cJSON_GetObjectItemCaseSensitive(status, "agent"),
 		    *values = cJSON_GetObjectItemCaseSensitive(status, "settings");
 
+	view->memory_bytes = json_number_of(agent, "memory_bytes");
+	view->memory_limit_bytes = json_number_of(agent, "memory_limit_bytes");
 	view->costs.is_known = cJSON_IsObject(cost);
 	view->costs.program_ns = json_number_of(cost, "program_cpu_ns");
 	view->costs.elapsed_ns = json_number_of(cost, "elapsed_ns");
@@ -167,6 +171,19 @@ static void print_kind(const struct cost_view *view, const struct args *args, en
 	putchar('\n');
 }
 
+static void print_memory(const struct cost_view *view)
+{
+	char used[TEXT_NUMBER], limit[TEXT_NUMBER];
+
+	if (!(view->memory_bytes > 0))
+		return;
+	printf("%s of memory", text_amount(used, view->memory_bytes, "bytes"));
+	if (view->memory_limit_bytes > 0)
+		printf(" of %s (ASPROF_AGENT_MEMORY)",
+		       text_amount(limit, view->memory_limit_bytes, "bytes"));
+	putchar('\n');
+}
+
 static void view_print(const struct cost_view *view, const struct args *args)
 {
 	char program[TEXT_NUMBER], elapsed[TEXT_NUMBER];
@@ -177,6 +194,7 @@ static void view_print(const struct cost_view *view, const struct args *args)
 	       text_duration(elapsed, view->costs.elapsed_ns));
 	for (unsigned i = 0; i < COSTS_KINDS; i++)
 		print_kind(view, args, i);
+	print_memory(view);
 }
 
 static void view_print_json(const struct cost_view *view, const struct args *args)
@@ -198,6 +216,9 @@ static void view_print_json(const struct cost_view *view, const struct args *arg
 			printf(",\"estimate\":%.6f", estimate(view, i, wanted));
 		putchar('}');
 	}
+	if (view->memory_bytes > 0)
+		printf(",\"memory_bytes\":%.0f,\"memory_limit_bytes\":%.0f", view->memory_bytes,
+		       view->memory_limit_bytes);
 	puts("}");
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/memory/account.h"
 #include "core/signal_share.h"
 #include "engine/collect/chunk_facts.h"
 #include "engine/collect/drain_cost.h"
@@ -55,6 +56,7 @@ static struct {
 	struct symbols *symbols;
 	uint64_t load_due_ns, look_due_ns, modules_due_ns, names_due_ns;
 	uint64_t samples, samples_before, lost_before;
+	uint64_t memory_before;
 	uint64_t late, late_before, refused_before, unreported_before;
 	struct engine_losses in_chunks; /* losses of the chunks so far */
 } collector;
@@ -109,6 +111,7 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 	collector.early_error = 0;
 	collector.samples_before = collector.samples;
 	collector.late_before = collector.late;
+	collector.memory_before = memory_refusals();
 	err = chunks_open(&collector.chunks, fd, samples, memory, has_other_engine);
 	if (err)
 		return err;
@@ -264,6 +267,7 @@ static void collector_write_losses(uint64_t ticks, bool last)
 {
 	uint64_t refused = signal_share_refused();
 	uint64_t unreported = loop_iterations_unreported();
+	uint64_t memory = memory_refusals();
 	uint64_t lost = ring_lost(); /* read once: later losses belong to the next chunk */
 	struct jfr_losses losses = {
 		.samples = collector.samples - collector.samples_before,
@@ -271,6 +275,7 @@ static void collector_write_losses(uint64_t ticks, bool last)
 		.timer_failures = refused - collector.refused_before,
 		.late = collector.late - collector.late_before,
 		.stalls = unreported - collector.unreported_before,
+		.memory = memory - collector.memory_before,
 	};
 	struct jfr_losses mem_losses = { 0 };
 	struct jfr_losses *of_memory =
@@ -293,6 +298,7 @@ static void collector_write_losses(uint64_t ticks, bool last)
 	collector.lost_before = lost;
 	collector.refused_before = refused;
 	collector.unreported_before = unreported;
+	collector.memory_before = memory;
 }
 
 /* The frames of this chunk have names now. Move stacks that outlive the chunk to the new frame

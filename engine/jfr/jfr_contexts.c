@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory/account.h"
+
 #define IDS (JFR_TRACE_ID + JFR_SPAN_ID)
 
 /* Memory that is kept for the next chunk. */
@@ -63,7 +65,8 @@ static bool contexts_add(struct jfr_contexts *c, uint32_t hash, const struct jfr
 
 	if (c->count == JFR_CONTEXTS_MAX || size > JFR_CONTEXTS_MAX_BYTES - c->used)
 		return false;
-	if (jfr_grow(&c->bytes, &c->capacity, c->used + (uint32_t)size, JFR_CONTEXTS_MAX_BYTES,
+	if (!memory_is_granted(MEMORY_STACK, size) ||
+	    jfr_grow(&c->bytes, &c->capacity, c->used + (uint32_t)size, JFR_CONTEXTS_MAX_BYTES,
 		     1) ||
 	    jfr_grow(&c->rows, &c->row_capacity, c->count + 1, JFR_CONTEXTS_MAX,
 		     sizeof(*c->rows)) ||

@@ -216,6 +216,7 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	event_put(&e, losses->stalls);
 	event_put(&e, w->interned.contexts.full + w->interned.waits.full);
 	event_put(&e, losses->retained_stacks);
+	event_put(&e, losses->memory);
 	event_end_numbers(w, &e);
 }
 

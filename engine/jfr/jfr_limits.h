@@ -2,8 +2,8 @@
 #ifndef ENGINE_JFR_JFR_LIMITS_H
 #define ENGINE_JFR_JFR_LIMITS_H
 
-/* Memory of the stacks that a chunk's events refer to; and its limit with the stacks of the
- * retained memory, at the end of a chunk. */
+/* Maximum memory of the stacks that a chunk's events refer to; and its limit with the stacks of the
+ * retained memory, at the end of a chunk. At most 1/8 and 3/8 of ASPROF_AGENT_MEMORY. */
 #define JFR_STACKS_MAX_BYTES          (2u << 20)
 #define JFR_RESERVED_STACKS_MAX_BYTES (6u << 20)
 

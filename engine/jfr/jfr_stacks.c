@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory/account.h"
 #include "engine/jfr/jfr_limits.h"
 #include "engine/jfr/jfr_namer.h"
 
@@ -112,7 +113,8 @@ static int add_stack(struct jfr_stacks *s, uint32_t hash, const uintptr_t *pcs, 
 	uint32_t i;
 	int err;
 
-	if (s->max - s->used < cost || start > max - words)
+	if (s->max - s->used < cost || start > max - words ||
+	    !memory_is_granted(MEMORY_STACK, cost + count * PC_COST))
 		return -ENOSPC;
 	err = jfr_grow(&s->words, &s->word_capacity, start + words, max, sizeof(*s->words));
 	for (i = 0; !err && i < count; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory/account.h"
 #include "engine/jfr/jfr_encode.h"
 
 /* Rows that are kept for the next chunk. */
@@ -29,7 +30,8 @@ static struct jfr_thread_row *threads_find_or_add(struct jfr_threads *t, pid_t t
 
 	if (row || t->count == JFR_THREADS_MAX)
 		return row;
-	if (jfr_grow(&t->rows, &t->capacity, t->count + 1, JFR_THREADS_MAX, sizeof(*t->rows)))
+	if (!memory_is_granted(MEMORY_STACK, sizeof(*t->rows)) ||
+	    jfr_grow(&t->rows, &t->capacity, t->count + 1, JFR_THREADS_MAX, sizeof(*t->rows)))
 		return NULL;
 	if (jfr_index_add(&t->index, hash_tid(tid), t->count))
 		return NULL;

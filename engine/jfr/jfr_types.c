@@ -263,6 +263,8 @@ const struct jfr_field_row jfr_fields[] = {
 	       JFR_UNIT_COUNT),
 	NUMBER(JFR_T_LOSSES, "retainedStacksCut", JFR_T_LONG, "Retained Stacks Cut: Table Full",
 	       JFR_UNIT_COUNT),
+	NUMBER(JFR_T_LOSSES, "memoryRefused", JFR_T_LONG, "Requests Refused by the Limit of Memory",
+	       JFR_UNIT_COUNT),
 
 	/* The code and the address are those of siginfo_t. */
 	START_TIME(JFR_T_CRASH),

@@ -1,4 +1,5 @@
 /* The encoder's chunks: begin, end, and references to constants. The events are in jfr_events.c. */
+#include "core/memory/account.h"
 #include "engine/jfr/jfr_write.h"
 
 #include <errno.h>
@@ -21,6 +22,11 @@
 #define UNFINISHED     (1ull << 62) /* still positive after adding any offset */
 #define NS_PER_SECOND  1000000000ull
 #define EVENT_OVERHEAD (JFR_PADDED_LENGTH + 4 * JFR_VARINT_MAX)
+
+static size_t stacks_max_bytes(void)
+{
+	return (size_t)memory_eighths(1, JFR_STACKS_MAX_BYTES);
+}
 
 int jfr_writer_open(struct jfr_writer **out, int fd, off_t base)
 {
@@ -132,7 +138,7 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	w->context = 0;
 	w->wait = (struct jfr_wait){ 0 };
 	jfr_interned_reset(&w->interned);
-	w->interned.stacks.max = JFR_STACKS_MAX_BYTES;
+	w->interned.stacks.max = stacks_max_bytes();
 	jfr_out_seek(&w->out, w->chunk_start);
 
 	header_encode(w, &unfinished, header);
@@ -261,12 +267,12 @@ uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, boo
 
 bool jfr_stacks_are_crowded(const struct jfr_writer *w)
 {
-	return w->open && w->interned.stacks.used > JFR_STACKS_MAX_BYTES / 4 * 3;
+	return w->open && w->interned.stacks.used > stacks_max_bytes() / 4 * 3;
 }
 
 void jfr_use_stack_reserve(struct jfr_writer *w)
 {
-	w->interned.stacks.max = JFR_RESERVED_STACKS_MAX_BYTES;
+	w->interned.stacks.max = (size_t)memory_eighths(3, JFR_RESERVED_STACKS_MAX_BYTES);
 }
 
 uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)

@@ -189,6 +189,7 @@ struct jfr_losses {
 	uint64_t late;
 	uint64_t stalls;          /* stalls that were not reported */
 	uint64_t retained_stacks; /* truncated or dropped stacks in the table of retained memory */
+	uint64_t memory;          /* refusals by ASPROF_AGENT_MEMORY */
 };
 
 /* An event-loop iteration lasted SPAN_TICKS from TICKS on, after a wait that returned READY. */

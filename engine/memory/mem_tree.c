@@ -3,9 +3,13 @@
 
 #include <stdatomic.h>
 
+#include "core/memory/account.h"
 #include "engine/runtime/frame_table.h"
 
 #define PROBES 64
+
+/* Memory that a new node may use: its pages in two tables. */
+#define NODE_BYTES (2u * 4096)
 
 /* Outermost frame of a truncated stack. */
 #define CUT_SHORT 1u
@@ -21,6 +25,8 @@ static uint32_t node_add(struct mem_tree *tree, uint32_t parent, uintptr_t pc)
 		if (i == MEM_TREE_ROOT)
 			continue;
 		seen = atomic_load_explicit(&tree->node[i], memory_order_relaxed);
+		if (!seen && !memory_is_granted(MEMORY_STACK, NODE_BYTES))
+			return MEM_TREE_ROOT;
 		if (!seen && atomic_compare_exchange_strong_explicit(&tree->node[i], &seen, key,
 								     memory_order_relaxed,
 								     memory_order_relaxed)) {

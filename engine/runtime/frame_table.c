@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "core/memory/account.h"
 #include "core/system.h"
 
 #define FUNCTIONS    32768u
@@ -22,6 +23,9 @@
 
 /* Slots that are probed for one key; if all are taken, the table counts as full. */
 #define PROBES 64
+
+/* Memory that a new entry may use: its pages in three tables. */
+#define SLOT_BYTES (3u * 4096)
 
 struct function {
 	_Atomic uint64_t fingerprint; /* 0: free */
@@ -119,7 +123,8 @@ static bool slot_claim(_Atomic uint64_t *slot, uint64_t key, bool *fresh)
 {
 	uint64_t there = atomic_load_explicit(slot, memory_order_acquire);
 
-	*fresh = !there && atomic_compare_exchange_strong(slot, &there, key);
+	*fresh = !there && memory_room(MEMORY_STACK) >= SLOT_BYTES &&
+		 atomic_compare_exchange_strong(slot, &there, key);
 	return *fresh || there == key;
 }
 
@@ -142,6 +147,7 @@ static uint32_t function_claim(unsigned generation, uint64_t fingerprint, bool *
 			count_if_fresh(&t->functions_used, *fresh);
 			return generation << GENERATION_SHIFT | (uint32_t)(at % FUNCTIONS);
 		}
+	memory_is_granted(MEMORY_STACK, SLOT_BYTES); /* counts a refusal */
 	return 0;
 }
 
@@ -164,6 +170,7 @@ uintptr_t frame_table_place(uint32_t function, uint32_t offset, bool *fresh)
 			count_if_fresh(&t->places_used, *fresh);
 			return (uintptr_t)&t->places[at % PLACES];
 		}
+	memory_is_granted(MEMORY_STACK, SLOT_BYTES);
 	return (uintptr_t)&t->places[PLACES];
 }
 

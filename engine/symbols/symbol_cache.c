@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory/account.h"
+
 #define CAPACITY_MIN 256
 
 /* The slot with the key, or the free slot for it. */
@@ -87,6 +89,14 @@ static bool cache_store(struct symbol_cache *cache, const struct symbol_entry *e
 	return true;
 }
 
+static void symbol_cache_drop(struct symbol_cache *cache)
+{
+	uint32_t chunk = cache->chunk;
+
+	symbol_cache_free(cache);
+	cache->chunk = chunk;
+}
+
 void symbol_cache_trim(struct symbol_cache *cache)
 {
 	struct symbol_cache kept = { .chunk = cache->chunk };
@@ -101,6 +111,8 @@ void symbol_cache_trim(struct symbol_cache *cache)
 		symbol_cache_free(cache);
 		*cache = kept;
 	}
+	if (cache->count && !memory_is_granted(MEMORY_CACHE, 1))
+		symbol_cache_drop(cache);
 	/* `used` is the chunk number plus one, and 0 marks free slots: empty the cache before it wraps. */
 	if (++cache->chunk == UINT32_MAX)
 		symbol_cache_free(cache);

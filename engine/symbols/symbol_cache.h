@@ -39,7 +39,7 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 				      uint64_t address);
 
 /* End a chunk. If the bound is exceeded, keep the entries of this chunk that fit and drop all
- * others. Strings move. */
+ * others. Strings move. The cache is emptied when ASPROF_AGENT_MEMORY leaves no room for it. */
 void symbol_cache_trim(struct symbol_cache *cache);
 
 void symbol_cache_free(struct symbol_cache *cache);

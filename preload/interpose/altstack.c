@@ -69,8 +69,11 @@ static char *stack_at(uint32_t index)
 static char *block_new(void)
 {
 	size_t bytes = BLOCK_STACKS * OURS_BYTES;
+	void *block = region_has_room_for_stacks(bytes) ? system_map(bytes) : NULL;
 
-	return region_has_room_for_stacks(bytes) ? system_map(bytes) : NULL;
+	if (block)
+		region_mark(block, bytes, REGION_STACKS);
+	return block;
 }
 
 static char *stack_new(void)

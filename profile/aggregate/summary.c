@@ -17,8 +17,8 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	  "samples: taken faster than they were collected; lengthen the sampling intervals" },
 	{ "late", "samples: due while their thread could not take them" },
 	{ "eventsDropped", "events: not written for lack of memory or space" },
-	{ "stackTableFull",
-	  "stacks: too many different ones in a report; shorten ASPROF_AGENT_REPORTING_INTERVAL" },
+	{ "stackTableFull", "stacks: too many different ones in a report; shorten "
+			    "ASPROF_AGENT_REPORTING_INTERVAL, or raise a low ASPROF_AGENT_MEMORY" },
 	{ "threadTableFull", "thread names: too many threads" },
 	{ "contextTableFull",
 	  "samples: kept without their labels or wait, of too many different ones" },
@@ -27,6 +27,8 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "tableEvictions",
 	  "living allocations: too many at once to be followed; raise ASPROF_AGENT_NATIVE_MEM" },
 	{ "stalls", "stalls: more per second than are recorded" },
+	{ "memoryRefused", "requests for memory: refused, as the agent's memory is full; raise "
+			   "ASPROF_AGENT_MEMORY" },
 	{ "timerFailures", "threads: no timer could be set" },
 };
 

@@ -15,7 +15,7 @@ struct event_count {
 };
 
 /* Causes of losses: a field of asprof.Losses, and its description. */
-#define SUMMARY_CAUSES 10
+#define SUMMARY_CAUSES 11
 extern const struct loss_cause {
 	const char *field, *text;
 } summary_causes[SUMMARY_CAUSES];

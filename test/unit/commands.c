@@ -140,7 +140,7 @@ START_TEST(losses)
 		"\"lost\":{\"ringFull\":44,\"late\":110,\"eventsDropped\":0,\"stackTableFull\":0,"
 		"\"threadTableFull\":0,\"contextTableFull\":0,\"retainedStacksCut\":154,"
 		"\"tableEvictions\":88,\"stalls\":132,"
-		"\"timerFailures\":66}");
+		"\"memoryRefused\":0,\"timerFailures\":66}");
 }
 END_TEST
 

@@ -72,6 +72,9 @@ static const struct {
 	{ "LOCAL_MAX_AGE=48h", offsetof(struct config, local_max_age_ns), 172800000000000 },
 	{ "START_DELAY=0", offsetof(struct config, start_delay_ns), 0 },
 	{ "START_DELAY=off", offsetof(struct config, start_delay_ns), 0 },
+	{ "MEMORY=off", offsetof(struct config, memory_bytes), 0 },
+	{ "MEMORY=2m", offsetof(struct config, memory_bytes), 2 << 20 },
+	{ "X=", offsetof(struct config, memory_bytes), 32 << 20 },
 	{ "SPOOL_MAX_BYTES=off", offsetof(struct config, spool_max_bytes), OPTION_OFF },
 	{ "EXIT_TIMEOUT=off", offsetof(struct config, exit_timeout_ns), 0 },
 	{ "STALLS=on", offsetof(struct config, stalls_ns), 10000000 },
@@ -462,7 +465,7 @@ START_TEST(the_table_holds_together)
 			ck_assert_str_ne(row.name, other.name);
 		}
 	}
-	ck_assert_uint_eq(count, 46);
+	ck_assert_uint_eq(count, 47);
 }
 END_TEST
 
