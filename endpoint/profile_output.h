@@ -26,7 +26,7 @@ struct profile_options {
 };
 
 /* Append the recording in the file FD to OUT in the format of OPTIONS. Returns 0, -ENODATA when no sample matches (OUT
- * has an empty profile then), or another -errno. */
+ * has an empty profile then), or another -errno. With PROFILE_RAW the file loses its content. */
 int profile_output_write(struct buf *out, int fd, const struct profile_options *options);
 
 #endif

@@ -12,6 +12,9 @@
 #define CAPTURE_MAX_BYTES  (16u << 20)
 #define CAPTURES_MAX_BYTES (32u << 20) /* of all together */
 
+/* Left of the agent's memory, for the response. */
+#define CAPTURE_SPARE_BYTES (256u << 10)
+
 /* Larger chunks are finished while there are captures: a capture holds whole chunks only. */
 #define CAPTURE_CHUNK_BYTES (4u << 20)
 

@@ -339,14 +339,15 @@ static void report_count_samples(struct report *report)
 
 static uint64_t capture_room(const struct session *s, const struct capture *capture)
 {
-	uint64_t all = 0;
+	uint64_t all = 0, room = memory_room(MEMORY_CAPTURE);
 
 	for (size_t i = 0; i < s->capture_count; i++)
 		all += s->captures[i].bytes;
 	all = all < CAPTURES_MAX_BYTES ? CAPTURES_MAX_BYTES - all : 0;
 	if (all > CAPTURE_MAX_BYTES - capture->bytes)
 		all = CAPTURE_MAX_BYTES - capture->bytes;
-	return all < memory_room(MEMORY_CAPTURE) ? all : memory_room(MEMORY_CAPTURE);
+	room = room > CAPTURE_SPARE_BYTES ? room - CAPTURE_SPARE_BYTES : 0;
+	return all < room ? all : room;
 }
 
 static void session_deliver(struct session *s, const struct report *report)
