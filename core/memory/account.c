@@ -4,8 +4,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "core/fd.h"
 #include "core/memory/region.h"
 #include "core/shared.h"
+#include "core/system.h"
 
 const char *const memory_use_names[MEMORY_USES] = { "caches", "captures", "stacks", "work" };
 
@@ -74,9 +76,13 @@ void memory_add_capture(int64_t bytes)
 	atomic_fetch_add(&shared->memory.captures, bytes);
 }
 
-static void measure(uint64_t bytes[REGION_KINDS])
+static void measure(unsigned kinds, uint64_t bytes[REGION_KINDS])
 {
-	region_measure(shared->memory.page, bytes);
+	int pagemap = fd_of_thread(system_thread(), "pagemap", 0);
+
+	region_measure(shared->memory.page, pagemap, kinds, bytes);
+	if (pagemap >= 0)
+		system_close(pagemap);
 	atomic_store(&shared->memory.tables, bytes[REGION_TABLES]);
 }
 
@@ -84,14 +90,14 @@ void memory_measure(void)
 {
 	uint64_t bytes[REGION_KINDS];
 
-	measure(bytes);
+	measure(1u << REGION_TABLES, bytes);
 }
 
 void memory_account_read(struct memory_account *account)
 {
 	uint64_t bytes[REGION_KINDS];
 
-	measure(bytes);
+	measure((1u << REGION_KINDS) - 1, bytes);
 	*account = (struct memory_account){
 		.limit = atomic_load(&shared->memory.limit),
 		.heap = not_negative(atomic_load(&shared->agent.memory_bytes)),

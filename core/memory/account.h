@@ -61,8 +61,7 @@ uint64_t memory_refusals(void);
 /* Add BYTES to the size of all captures; negative when a capture is closed. */
 void memory_add_capture(int64_t bytes);
 
-/* Measure the resident pages of the tables. On the agent's thread, about once a second; takes 50 us, and 1 ms with
- * 10,000 threads. */
+/* Measure the resident pages of the tables. On the agent's thread, about once a second; takes 50 us. */
 void memory_measure(void);
 
 /* Measure everything. */

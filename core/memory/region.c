@@ -401,27 +401,28 @@ void region_mark(const void *address, size_t bytes, enum region_kind kind)
 		units_mark(unit_of(address), units_for(bytes), kind);
 }
 
-/* Return the resident bytes of COUNT units of one mapping or of adjacent ones. */
-static size_t units_resident(size_t unit, size_t count, size_t page)
-{
-	unsigned char pages[1024];
-	size_t most = sizeof(pages) * page / UNIT, resident = 0, n, bytes;
+/* Bits of an entry of /proc/PID/pagemap: the page is in memory, or in swap. */
+#define PAGE_IS_USED (UINT64_C(3) << 62)
 
-	for (; count; unit += n, count -= n) {
-		n = count < most ? count : most;
-		bytes = n * UNIT;
-		if (kernel_call4(SYS_mincore, (long)unit_address(unit), (long)bytes, (long)pages,
-				 0)) {
-			resident += bytes;
-			continue;
-		}
-		for (size_t i = 0; i < bytes / page; i++)
-			resident += pages[i] & 1 ? page : 0;
+/* Return the resident bytes of COUNT units. */
+static size_t units_resident(size_t unit, size_t count, size_t page, int pagemap)
+{
+	size_t first = (size_t)unit_address(unit) / page, pages = count * UNIT / page, n;
+	size_t resident = 0;
+	uint64_t entries[128];
+
+	for (; pages; first += n, pages -= n) {
+		n = pages < 128 ? pages : 128;
+		if (kernel_call4(SYS_pread64, pagemap, (long)entries, (long)(n * sizeof(*entries)),
+				 (long)(first * sizeof(*entries))) != (long)(n * sizeof(*entries)))
+			return resident + pages * page;
+		for (size_t i = 0; i < n; i++)
+			resident += entries[i] & PAGE_IS_USED ? page : 0;
 	}
 	return resident;
 }
 
-void region_measure(size_t page, uint64_t bytes[REGION_KINDS])
+void region_measure(size_t page, int pagemap, unsigned kinds, uint64_t bytes[REGION_KINDS])
 {
 	size_t units = region_units(), unit = 0, end, first;
 	enum region_kind kind;
@@ -436,7 +437,8 @@ void region_measure(size_t page, uint64_t bytes[REGION_KINDS])
 			kind = unit_kind(first);
 			while (end < unit && unit_kind(end) == kind)
 				end++;
-			bytes[kind] += units_resident(first, end - first, page);
+			if (kinds >> kind & 1)
+				bytes[kind] += units_resident(first, end - first, page, pagemap);
 		}
 	}
 }

@@ -49,9 +49,9 @@ void region_unmap(void *address, size_t bytes);
 /* Set the kind of BYTES at ADDRESS, a mapping in the region; elsewhere it does nothing. Async-signal-safe. */
 void region_mark(const void *address, size_t bytes, enum region_kind kind);
 
-/* Set BYTES to the resident bytes of each kind, in steps of PAGE bytes, the kernel's page size. Where the kernel does
- * not report them, mapped bytes count. */
-void region_measure(size_t page, uint64_t bytes[REGION_KINDS]);
+/* Set BYTES to the used bytes, resident or swapped, of each kind of the bits KINDS; to 0 of the others. PAGE is the
+ * kernel's page size, PAGEMAP the file /proc/PID/pagemap. Where that cannot be read, mapped bytes count. */
+void region_measure(size_t page, int pagemap, unsigned kinds, uint64_t bytes[REGION_KINDS]);
 
 /* True when ADDRESS is in the region. Async-signal-safe. */
 bool region_has(const void *address);

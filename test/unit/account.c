@@ -61,6 +61,7 @@ START_TEST(signal_stacks_and_the_engine_do_not_count)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *stacks = system_map((size_t)MIB), *engine = system_map((size_t)MIB);
 	struct memory_account account;
+	uint64_t bytes[REGION_KINDS];
 
 	region_mark(stacks, (size_t)MIB, REGION_STACKS);
 	region_mark(engine, (size_t)MIB, REGION_ENGINE);
@@ -72,6 +73,10 @@ START_TEST(signal_stacks_and_the_engine_do_not_count)
 	ck_assert_uint_eq(account.tables, 0);
 	ck_assert_uint_eq(account.limit, LIMIT);
 	ck_assert_uint_eq(memory_room(MEMORY_WORK), WORK);
+	/* Without a pagemap, mapped bytes count. */
+	region_measure(page, -1, 1u << REGION_STACKS, bytes);
+	ck_assert_uint_eq(bytes[REGION_STACKS], MIB);
+	ck_assert_uint_eq(bytes[REGION_ENGINE], 0);
 	/* Freed units lose their kind. */
 	system_unmap(stacks, (size_t)MIB);
 	stacks = system_map((size_t)MIB);
