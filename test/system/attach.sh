@@ -76,7 +76,10 @@ ls "$work"/attached_"$pid"_*.jfr >/dev/null || fail "no last report: $(ls "$work
 ! attached CPU_INTERVAL=often || fail "a wrong setting was accepted"
 ! attached --nonsense || fail "a wrong option was accepted"
 
-# What cannot be attached to.
+end 0
+
+# What cannot be attached to. (A stop ends epoll_wait(2) of any program, and so does a tracer.)
+begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
 kill -STOP "$pid"
 ! attached && grep -q 'is stopped by a signal' "$work/err" || fail "stopped: $(cat "$work/err")"
 kill -CONT "$pid"
