@@ -116,6 +116,7 @@ static uint64_t targets_reached(const struct cpu_timer *timer, uint64_t base_ns,
 
 static int cpu_timer_set_cpu(struct cpu_timer *timer, uint64_t at_ns)
 {
+	atomic_store(&timer->expires_ns, at_ns);
 	return thread_timer_set(&timer->cpu, thread_timer_cpu_clock(timer->signal.tid),
 				&timer->signal, TIMER_ABSTIME, at_ns,
 				timer->interval_ns + REPEAT_TICKS * tick_ns(), true);
@@ -280,6 +281,12 @@ void cpu_timer_disarm(struct cpu_timer *timer)
 	base_store(timer, STOPPED);
 	thread_timer_disarm(&timer->cpu);
 	thread_timer_disarm(&timer->fine);
+}
+
+bool cpu_timer_may_have_expired(const struct cpu_timer *timer)
+{
+	return base_load(timer) != STOPPED &&
+	       cpu_timer_now(timer) + 2 * tick_ns() >= atomic_load(&timer->expires_ns);
 }
 
 void cpu_timer_pause(struct cpu_timer *timer)

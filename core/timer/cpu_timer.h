@@ -29,8 +29,9 @@ struct cpu_timer {
 	uint64_t begun_ns;      /* when a new thread started the timer; 0: not a new thread */
 	_Atomic uint64_t taken; /* samples taken; also the next target's number */
 	uint64_t aimed;         /* the number of the target that the kernel timers are set for */
-	uint32_t fine_count;    /* expirations of the fine timer for that target */
-	uint32_t lead;          /* of the CPU timer, in half ticks */
+	_Atomic uint64_t expires_ns; /* CPU time for which the CPU timer was last set */
+	uint32_t fine_count;         /* expirations of the fine timer for that target */
+	uint32_t lead;               /* of the CPU timer, in half ticks */
 	struct thread_timer cpu, fine;
 };
 
@@ -64,6 +65,9 @@ uint32_t cpu_timer_end(struct cpu_timer *timer);
 
 /* Request no more samples, but keep the kernel timers. */
 void cpu_timer_disarm(struct cpu_timer *timer);
+
+/* True if the CPU timer may have expired, or will at one of the next ticks: its signal may be pending. Any thread. */
+bool cpu_timer_may_have_expired(const struct cpu_timer *timer);
 
 /* Request no more samples, and delete the CPU timer. The fine timer stays: its signal may be pending for a thread that
  * waits, and the kernel would drop it after it has ended the wait. Any thread. */

@@ -81,8 +81,12 @@ void thread_clock_spare(struct thread_clock *clock)
 	}
 }
 
+/* Linux 6.13 and later drop the pending signal of a deleted timer, after it has ended the thread's system call. So another
+ * signal is pending then, whose handler continues the call. */
 void thread_clock_pause(struct thread_clock *clock)
 {
+	if (cpu_timer_may_have_expired(&clock->cpu))
+		thread_clock_interrupt(clock);
 	cpu_timer_pause(&clock->cpu);
 	atomic_store(&clock->refused, false);
 }

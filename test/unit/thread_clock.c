@@ -118,6 +118,28 @@ START_TEST(a_pause_keeps_pending_signals)
 }
 END_TEST
 
+/* The pending signal of the CPU timer is dropped with it, so another one comes. */
+START_TEST(a_pause_replaces_the_signal_of_the_cpu_timer)
+{
+	struct thread_clock thread;
+	sigset_t set, pending;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	thread = started(false);
+	signal(SIGRTMIN, SIG_DFL);
+	do
+		sigpending(&pending);
+	while (!sigismember(&pending, SIGRTMIN));
+	thread_clock_pause(&thread);
+	ck_assert(!thread_timer_exists(&thread.cpu.cpu));
+	ck_assert(thread_clock_expects_signal(&thread));
+	ck_assert(signal_arrives(&set, CLOCK_OF_WALL));
+	thread_clock_stop(&thread);
+}
+END_TEST
+
 START_TEST(no_such_thread)
 {
 	struct thread_clock thread = { 0 };
@@ -137,6 +159,7 @@ int main(void)
 	TCase *tests = tcase_create("all");
 
 	tcase_add_test(tests, asks_for_nothing_where_off);
+	tcase_add_test(tests, a_pause_replaces_the_signal_of_the_cpu_timer);
 	tcase_add_test(tests, forbidden);
 	tcase_add_test(tests, closed);
 	tcase_add_test(tests, a_pause_keeps_pending_signals);
