@@ -39,7 +39,7 @@ until_true() {
 # begun NUMBER [BYTES]: wait until its recording is longer than BYTES, by default a finished chunk.
 begun() {
 	size=$(stat -c %s "$(running "$1").running.chunks" 2>/dev/null)
-	[ "${size:-0}" -gt "${2:-9000}" ]
+	[ "${size:-0}" -gt "${2:-12000}" ]
 }
 
 # book FILE HUNDREDTHS: print allocations and milliseconds of CPU time, up to so many hundredths of a second before

@@ -10,7 +10,7 @@ kill_one() {
 	profiled "$work/$1.out" builtin SPOOL_DIR="$spool" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h "$survives" "$work/$1.book" &
 	pid=$!
 	for _ in $(seq 1000); do
-		[ -n "$(find "$spool" -name '.survives*.running.chunks' -size +9000c)" ] && break
+		[ -n "$(find "$spool" -name '.survives*.running.chunks' -size +12000c)" ] && break
 		sleep 0.02
 	done
 	sleep 0.5
