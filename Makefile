@@ -86,7 +86,8 @@ tracer_src  := attach/tracer.c attach/payload.c attach/stopped.c $(firstword $(w
 decoder_obj := $(call objects,$(decoder_src) $(filter attach/%,$(tracer_src)) attach/running.c)
 # All objects without a constructor and a main, which unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
-library_obj := $(filter-out %/canary.o,$(agent_obj)) $(profile_obj) $(filter-out %/main.o,$(decoder_obj))
+library_obj := $(filter-out %/canary.o,$(agent_obj)) $(B)/obj/preload/interpose/import_slots.o $(profile_obj) \
+	       $(filter-out %/main.o,$(decoder_obj))
 
 unit_bin  := $(patsubst test/unit/%.c,$(B)/test/unit/%,$(unit_src))
 bench_bin := $(patsubst test/bench/%.c,$(B)/test/bench/%,$(bench_src))
@@ -199,9 +200,9 @@ $(bridge): bridge/async_profiler.c core/asprof.h preload/asprof_agent.h
 		-fno-stack-protector -shared -nostdlib -Wl,--build-id -Wl,-soname,libasyncProfiler.so \
 		-Wl,-z,relro,-z,now,-z,nodelete,-z,noexecstack -Wl,--hash-style=gnu -o $@ $<
 
-$(library): $(library_obj)
+$(library): $(library_obj) Makefile
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $(library_obj)
 
 # test/fixtures/no_memory.h
 LDFLAGS_test_unit_no_memory := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc reallocarray strdup strndup free)
