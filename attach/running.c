@@ -48,6 +48,9 @@
 #define OUTSIDE_NS SECONDS(3)
 #define PAUSE_NS   MS(1)
 
+/* Of all steps. */
+#define LIMIT_SECONDS 30
+
 /* Linux 4.17 and 5.13; not in older headers. */
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -196,9 +199,9 @@ static bool is_in_sequence(const struct stopped *thread)
 	return remote_pc(&thread->registers) - sequence.start < sequence.length;
 }
 
-/* Stop thread TID in a safe place. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time, may be better.
+/* Stop thread TID of process PID in a safe place. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time, may be better.
  * -ETIMEDOUT: it will stop at some time, and continue when this process ends. */
-static int thread_stop(struct stopped *thread, pid_t tid)
+static int thread_stop(struct stopped *thread, pid_t pid, pid_t tid)
 {
 	int err;
 
@@ -210,7 +213,8 @@ static int thread_stop(struct stopped *thread, pid_t tid)
 		err = thread_await_stop(thread);
 	if (err)
 		return err;
-	if (!stopped_get(thread))
+	/* (The id may belong to another process meanwhile.) */
+	if (!thread_state(pid, tid) || !stopped_get(thread))
 		err = -ESRCH;
 	else if (is_in_sequence(thread))
 		err = -EAGAIN;
@@ -252,7 +256,8 @@ static int threads_visit(struct task *task,
 static int thread_try(struct task *task, pid_t tid, void *context)
 {
 	char state = thread_state(task->pid, tid);
-	int err = state && strchr(context, state) ? thread_stop(&task->thread, tid) : -EAGAIN;
+	int err = state && strchr(context, state) ? thread_stop(&task->thread, task->pid, tid)
+						  : -EAGAIN;
 
 	return err == -ESRCH ? -EAGAIN : err;
 }
@@ -641,7 +646,7 @@ static uintptr_t find_frame(const struct removal *removal, const struct stopped 
 		for (size_t k = 0; block && k < range->block_areas; k++)
 			if (stopped_read(thread, block + k * range->area_bytes, &area,
 					 sizeof(area)) &&
-			    area.tid == thread->tid && area.frame)
+			    area.tid == thread->tid)
 				return area.frame;
 	}
 	return 0;
@@ -690,7 +695,7 @@ static int check_thread(struct task *task, pid_t tid, void *context)
 
 	if (!state || strchr("ZX", state) || waits_outside(removal, tid))
 		return -EAGAIN;
-	err = thread_stop(&thread, tid);
+	err = thread_stop(&thread, task->pid, tid);
 	if (err == -EAGAIN)
 		removal->is_inside = true; /* not known: look again */
 	if (err)
@@ -754,7 +759,14 @@ static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 {
 	struct answer answer = { 0 };
 	struct task task = { .pid = pid, .problem = answer.problem };
+	sigset_t alarms;
 
+	/* A program that keeps its thread from making calls gets it back. */
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(LIMIT_SECONDS);
 	setsid();
 	/* The program must not wait for a processor. This needs a privilege. */
 	setpriority(PRIO_PROCESS, 0, -20);

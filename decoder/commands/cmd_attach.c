@@ -37,6 +37,9 @@ const struct command_option *const attach_options[] = { attach_switches, NULL };
 
 #define SETTINGS_MAX 64
 
+/* More blocks, or areas in one, are not valid. */
+#define AREAS_MAX 4096
+
 struct settings_list {
 	char *list[SETTINGS_MAX + 1]; /* malloc'd strings */
 	size_t count;
@@ -213,7 +216,8 @@ static bool agent_end(pid_t pid, struct attached_range *range)
 	is_parsed = buf_string(&answer) &&
 		    sscanf(buf_string(&answer), ATTACHED_RANGE_SCAN, &range->start, &range->bytes,
 			   &range->region, &range->region_bytes, &range->areas, &range->area_blocks,
-			   &range->block_areas, &range->area_bytes) == 8;
+			   &range->block_areas, &range->area_bytes) == 8 &&
+		    range->area_blocks <= AREAS_MAX && range->block_areas <= AREAS_MAX;
 	if (!is_parsed)
 		message_print("process %d: the answer to /detach is not valid", pid);
 	buf_free(&answer);
