@@ -63,7 +63,7 @@ $(B)/image/agent.flat $(B)/image/agent.data: $(B)/image/layout.h
 
 # Its C library alone, with the agent's replacements; run as a program.
 image_test := $(if $(SAN),,$(B)/test/image/libc)
-image_test_obj := $(addprefix $(B)/image/obj/,test/image/libc.o core/memory/region.o image/ending.o image/memory.o)
+image_test_obj := $(addprefix $(B)/image/obj/,test/image/libc.o core/memory/account.o core/memory/region.o image/ending.o image/memory.o)
 $(image_test_obj): $(DEPS_READY)
 $(image_test): $(image_test_obj)
 	$(call say,LD,$@)
