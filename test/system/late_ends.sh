@@ -19,7 +19,7 @@ for late_ends in $programs; do
 			what="$late_ends $when, $engine"
 			rm -rf "$work/out"
 			said=$(profiled "$work/out" "$engine" CPU_INTERVAL=1ms WALL_INTERVAL=1ms NATIVE_MEM=1k timeout 60 \
-				"$late_ends" $when 2>"$work/err") || fail "$what: status $? $(cat "$work/err")"
+				"$late_ends" $when 2>"$work/err") || fail "$what: status $? $said $(cat "$work/err")"
 			[ "$said$(cat "$work/err")" = ok ] || fail "$what: $said $(cat "$work/err")"
 			# (Wall samples need a thread of the builtin engine, which may wait on a busy machine.)
 			kind=--cpu functions="round_1 round_2 round_3 round_4"
