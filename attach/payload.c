@@ -12,11 +12,6 @@
 
 #define PAGE STOPPED_PAGE
 
-static uintptr_t page_up(uintptr_t address)
-{
-	return (address + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-}
-
 static int payload_read_headers(struct payload *payload, int fd)
 {
 	Elf64_Ehdr header;
@@ -35,7 +30,7 @@ static int payload_read_headers(struct payload *payload, int fd)
 		if (payload->count == PAYLOAD_SEGMENTS_MAX)
 			return -ENOEXEC;
 		payload->segments[payload->count++] = segment;
-		payload->bytes = page_up(segment.p_vaddr + segment.p_memsz);
+		payload->bytes = stopped_page_up(segment.p_vaddr + segment.p_memsz);
 	}
 	return payload->count ? 0 : -ENOEXEC;
 }
@@ -78,7 +73,7 @@ static bool segment_map(const struct stopped *thread, uintptr_t base, const Elf6
 	if (stopped_call(thread, SYS_mmap, arguments) != at)
 		return false;
 	return !(segment->p_flags & PF_W) ||
-	       stopped_write(thread, base + end, zeroes, page_up(end) - end);
+	       stopped_write(thread, base + end, zeroes, stopped_page_up(end) - end);
 }
 
 static bool payload_map_file(const struct stopped *thread, uintptr_t base,

@@ -1,10 +1,10 @@
 /* Puts code into a running program by ptrace(2), and removes it. */
 #include "attach/running.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,19 +17,19 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <dirent.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "attach/channel.h"
 #include "attach/payload.h"
-#include "core/shared.h"
 #include "attach/stopped.h"
 #include "attach/thread_area.h"
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/memory/region.h"
 #include "core/options/option_value.h"
+#include "core/shared.h"
+#include "core/system.h"
 #include "core/units.h"
 #include "engine/sample/thread_call.h"
 
@@ -51,10 +51,7 @@
 /* Of all steps. */
 #define LIMIT_SECONDS 30
 
-/* Linux 4.17 and 5.13; not in older headers. */
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
+/* Linux 5.13; not in older headers. */
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
@@ -94,13 +91,9 @@ static int proc_open(pid_t pid, const char *name, int flags)
 static int proc_read(pid_t pid, const char *name, struct buf *text)
 {
 	int fd = proc_open(pid, name, O_RDONLY), err = fd < 0 ? -errno : 0;
-	char block[4096];
-	ssize_t n = 0;
 
-	while (!err && (n = read(fd, block, sizeof(block))) > 0)
-		err = buf_append(text, block, (size_t)n);
-	if (!err && n < 0)
-		err = -errno;
+	if (!err)
+		err = buf_append_file(text, fd);
 	if (fd >= 0)
 		close(fd);
 	return err;
@@ -426,7 +419,7 @@ static int prepare(struct injection *in, const struct running_request *request)
 				      &in->strings);
 	/* The block has the strings, an address for each, and the auxiliary vector. */
 	in->bytes = own + in->strings.length * 9 + AUXILIARY_MAX + 64;
-	in->bytes = (in->bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+	in->bytes = stopped_page_up(in->bytes);
 	if (!err && in->auxiliary.length > AUXILIARY_MAX)
 		err = -E2BIG;
 	if (err)
@@ -495,7 +488,7 @@ static int write_segment(const struct stopped *caller, const struct injection *i
 static int protect(const struct stopped *caller, uintptr_t from, uintptr_t to, int protection)
 {
 	from &= ~(uintptr_t)(PAGE - 1);
-	to = (to + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	to = stopped_page_up(to);
 	return (int)stopped_call(caller, SYS_mprotect,
 				 (const long[6]){ (long)from, (long)(to - from), protection });
 }
@@ -599,21 +592,29 @@ static int inject(void *context)
 
 /* ---- Work in a stopped thread ---- */
 
-/* Stop a thread, call WORK while all signals are blocked in it, and let it continue. */
+/* 0: not known. */
+static uintptr_t find_vdso(pid_t pid)
+{
+	struct buf auxiliary = BUF_INIT(AUXILIARY_MAX);
+	uintptr_t vdso = 0;
+
+	if (!proc_read(pid, "auxv", &auxiliary))
+		vdso = find_auxiliary(&auxiliary, AT_SYSINFO_EHDR);
+	buf_free(&auxiliary);
+	return vdso;
+}
+
+/* Stop a thread, call WORK, and let it continue. */
 static int with_thread(struct task *task, int (*work)(void *context), void *context)
 {
 	struct stopped *thread = &task->thread;
-	struct buf auxiliary = BUF_INIT(AUXILIARY_MAX);
+	uintptr_t vdso = find_vdso(task->pid);
 	int err = thread_choose(task);
 
 	if (err)
 		return err;
-	proc_read(task->pid, "auxv", &auxiliary);
-	if (!stopped_find_call(thread, find_auxiliary(&auxiliary, AT_SYSINFO_EHDR)))
-		err = fail(task, -ENOSYS, "it has no vDSO");
-	buf_free(&auxiliary);
-	if (!err)
-		err = work(context);
+	err = stopped_find_call(thread, vdso) ? work(context)
+					      : fail(task, -ENOSYS, "it has no vDSO");
 	if (err && !*task->problem)
 		fail(task, err, "the steps in its thread failed: %s", strerror(-err));
 	thread_continue(task->pid, thread);

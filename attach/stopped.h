@@ -27,6 +27,11 @@ static inline void stopped_zero(void *memory, size_t bytes)
 		((volatile char *)memory)[i] = 0;
 }
 
+static inline uintptr_t stopped_page_up(uintptr_t address)
+{
+	return (address + STOPPED_PAGE - 1) & ~(uintptr_t)(STOPPED_PAGE - 1);
+}
+
 /* ptrace(2). */
 long stopped_trace(int request, const struct stopped *thread, long address, long data);
 

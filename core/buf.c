@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int buf_reserve(struct buf *buf, size_t more)
 {
@@ -66,6 +67,17 @@ int buf_printf(struct buf *buf, const char *format, ...)
 	va_end(args);
 	buf->length += (size_t)length;
 	return 0;
+}
+
+int buf_append_file(struct buf *buf, int fd)
+{
+	char block[4096];
+	ssize_t n;
+	int err = 0;
+
+	while (!err && (n = read(fd, block, sizeof(block))))
+		err = n < 0 ? -errno : buf_append(buf, block, (size_t)n);
+	return err;
 }
 
 const char *buf_string(struct buf *buf)

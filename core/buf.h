@@ -26,6 +26,9 @@ int buf_append(struct buf *buf, const void *data, size_t length);
 int buf_append_string(struct buf *buf, const char *string); /* without its NUL */
 int buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Append the rest of the file FD, which may have no size, as in /proc. Returns 0 or -errno; what was read stays. */
+int buf_append_file(struct buf *buf, int fd);
+
 /* Return the content as a C string, valid until the next call. The NUL is not counted in length. NULL when there is
  * no room for the NUL. */
 const char *buf_string(struct buf *buf);

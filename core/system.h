@@ -26,6 +26,11 @@ void *system_map(size_t bytes);
 
 void system_unmap(void *memory, size_t bytes);
 
+/* Linux 4.17; not in older headers. */
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
 /* Map BYTES of address space without access at ADDRESS, or where the kernel chooses (NULL). FLAGS are further MAP_...
  * flags. Returns the address or -errno. */
 static inline long system_reserve(void *address, size_t bytes, int flags)

@@ -16,11 +16,6 @@
 #define WORD_BYTES (WORD_UNITS * UNIT)
 #define NONE       SIZE_MAX
 
-/* MAP_FIXED_NOREPLACE is not in older headers. */
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
 /* Size under RLIMIT_AS: a LIMIT_SHARE-th of it. At least LIMIT_ENOUGH_BYTES, enough for a report of a large program,
  * but at most a LIMIT_SHARE_MOST-th. */
 #define LIMIT_SHARE        16

@@ -40,12 +40,8 @@ static int refuse(struct check *check, int err, const char *format, ...)
 
 static int read_text(struct buf *text, int fd)
 {
-	char block[4096];
-	ssize_t n;
-	int err = fd < 0 ? fd : 0;
+	int err = fd < 0 ? fd : buf_append_file(text, fd);
 
-	while (!err && (n = read(fd, block, sizeof(block))))
-		err = n < 0 ? -errno : buf_append(text, block, (size_t)n);
 	if (fd >= 0)
 		close(fd);
 	return err ? err : buf_string(text) ? 0 : -ENOMEM;

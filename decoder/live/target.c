@@ -25,13 +25,9 @@
 static int target_read_file(struct buf *text, const struct target *target, const char *name)
 {
 	int fd = target_open_file(target, name, O_RDONLY), err = fd < 0 ? fd : 0;
-	char block[4096];
-	ssize_t n = 0;
 
-	while (!err && (n = read(fd, block, sizeof(block))) > 0)
-		err = buf_append(text, block, (size_t)n);
-	if (!err && n < 0)
-		err = -errno;
+	if (!err)
+		err = buf_append_file(text, fd);
 	if (fd >= 0)
 		close(fd);
 	return err ? err : buf_string(text) ? 0 : -ENOMEM;

@@ -18,19 +18,13 @@ struct weights {
 	double with, without; /* an owner's stack, in samples */
 };
 
-/* Kinds of samples that may have an owner. */
-static bool metric_has_owners(uint32_t metric)
-{
-	return metric == METRIC_WALL || metric == METRIC_LOCK;
-}
-
 /* Returns the number of the place of S; 0 if S does not wait for a known owner. */
 static uint32_t place_of(struct intern *places, const struct profile *p, const struct sample *s)
 {
 	const struct wait *wait = profile_wait(p, s->wait);
 	struct place place = { s->thread, s->stack, wait->on, wait->owner };
 
-	if (!metric_has_owners(s->metric) || !wait->owner)
+	if (!wait_metric_has_owners(s->metric) || !wait->owner)
 		return 0;
 	return intern(places, &place, sizeof(place));
 }
@@ -174,7 +168,7 @@ int owner_stacks_append(struct profile *p)
 	if (thread_index_open(&a.threads, p) || !a.stacks)
 		err = -ENOMEM;
 	for (uint32_t i = 0; i < p->count && !err; i++) {
-		if (!metric_has_owners(p->samples[i].metric) ||
+		if (!wait_metric_has_owners(p->samples[i].metric) ||
 		    !profile_wait(p, p->samples[i].wait)->owner)
 			continue;
 		a.stacks[i] = join_stacks(&a, i);

@@ -16,8 +16,7 @@ static const struct thread_key *thread_of(const struct profile *p, const struct 
 
 static bool is_waiting(const struct profile *p, const struct sample *s)
 {
-	return (s->metric == METRIC_WALL || s->metric == METRIC_LOCK) &&
-	       profile_wait(p, s->wait)->state == WAIT_WAITING;
+	return wait_metric_has_owners(s->metric) && profile_wait(p, s->wait)->state == WAIT_WAITING;
 }
 
 /* Store the heaviest waiting sample of each thread and stack. Returns false when out of memory. */

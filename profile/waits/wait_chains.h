@@ -5,6 +5,12 @@
 
 #include "profile/aggregate/profile.h"
 
+/* True for kinds of samples whose waits may have an owner. */
+static inline bool wait_metric_has_owners(uint32_t metric)
+{
+	return metric == METRIC_WALL || metric == METRIC_LOCK;
+}
+
 struct wait_chains {
 	const struct profile *profile;
 	struct intern keys; /* of waiting threads and their stacks */

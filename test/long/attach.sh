@@ -30,15 +30,20 @@ rounds_in() {
 	cmp -s "$work/before" "$work/after" || fail "$name: $(diff "$work/before" "$work/after")"
 }
 
-# with_input NAME ROUNDS COMMAND...: the program ends with its input; its last line is "ok".
-with_input() {
-	local name=$1 count=$2
-	shift 2
+# begin COMMAND...: start it with its input open. Its process is $pid.
+begin() {
 	mkfifo "$work/input"
 	"$@" <"$work/input" >"$work/out" 2>&1 &
 	pid=$!
 	exec 7>"$work/input"
 	rm "$work/input"
+}
+
+# with_input NAME ROUNDS COMMAND...: the program ends with its input; its last line is "ok".
+with_input() {
+	local name=$1 count=$2
+	shift 2
+	begin "$@"
 	sleep 2
 	rounds_in "$name" $pid "$count"
 	exec 7>&-
@@ -77,11 +82,7 @@ command -v strace >/dev/null || skip "all rounds passed; no strace for the rest"
 program=$(program attached)
 lost=0 survived=0
 for call in {1..60}; do
-	mkfifo "$work/input"
-	"$program" <"$work/input" >"$work/out" 2>&1 &
-	pid=$!
-	exec 7>"$work/input"
-	rm "$work/input"
+	begin "$program"
 	sleep 0.1
 	strace -f -o "$work/trace" -e trace=ptrace -e "inject=ptrace:signal=SIGKILL:when=$call" \
 		"$agent" attach $pid >/dev/null 2>"$work/err"

@@ -74,6 +74,28 @@ START_TEST(closed)
 }
 END_TEST
 
+/* Set *SET to the clock's signal, which stays pending. */
+static struct thread_clock started_blocked(sigset_t *set)
+{
+	struct thread_clock thread;
+
+	sigemptyset(set);
+	sigaddset(set, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, set, NULL);
+	thread = started(false);
+	signal(SIGRTMIN, SIG_DFL);
+	return thread;
+}
+
+static void await_pending(void)
+{
+	sigset_t pending;
+
+	do
+		sigpending(&pending);
+	while (!sigismember(&pending, SIGRTMIN));
+}
+
 /* Return the next signal of KIND; signals of the CPU timer may precede it. */
 static bool signal_arrives(const sigset_t *set, enum clock_kind kind)
 {
@@ -90,17 +112,11 @@ static bool signal_arrives(const sigset_t *set, enum clock_kind kind)
 START_TEST(a_pause_keeps_pending_signals)
 {
 	struct thread_clock thread;
-	sigset_t set, pending;
+	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	thread = started(false);
-	signal(SIGRTMIN, SIG_DFL);
+	thread = started_blocked(&set);
 	ck_assert(thread_clock_interrupt(&thread));
-	do
-		sigpending(&pending);
-	while (!sigismember(&pending, SIGRTMIN));
+	await_pending();
 	thread_clock_pause(&thread);
 	ck_assert(!thread_timer_exists(&thread.cpu.cpu));
 	ck_assert(thread_clock_is_under_way(&thread));
@@ -108,9 +124,7 @@ START_TEST(a_pause_keeps_pending_signals)
 	ck_assert_int_eq(thread_timer_set(&thread.cpu.fine, CLOCK_MONOTONIC, &thread.cpu.signal, 0,
 					  1, 0, false),
 			 0);
-	do
-		sigpending(&pending);
-	while (!sigismember(&pending, SIGRTMIN));
+	await_pending();
 	thread_clock_pause(&thread);
 	ck_assert(signal_arrives(&set, CLOCK_OF_CPU));
 	thread_clock_stop(&thread);
@@ -122,16 +136,10 @@ END_TEST
 START_TEST(a_pause_replaces_the_signal_of_the_cpu_timer)
 {
 	struct thread_clock thread;
-	sigset_t set, pending;
+	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	thread = started(false);
-	signal(SIGRTMIN, SIG_DFL);
-	do
-		sigpending(&pending);
-	while (!sigismember(&pending, SIGRTMIN));
+	thread = started_blocked(&set);
+	await_pending();
 	thread_clock_pause(&thread);
 	ck_assert(!thread_timer_exists(&thread.cpu.cpu));
 	ck_assert(thread_clock_expects_signal(&thread));
