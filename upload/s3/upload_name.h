@@ -1,4 +1,4 @@
-/* Key of an upload in its bucket. */
+/* Key of an upload in its bucket. decoder/bucket/object_name.h parses it. */
 #ifndef UPLOAD_S3_UPLOAD_NAME_H
 #define UPLOAD_S3_UPLOAD_NAME_H
 
