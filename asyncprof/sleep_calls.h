@@ -6,18 +6,20 @@
 #include <pthread.h>
 #include <time.h>
 
-/* clock_nanosleep(2); engine_wake() ends it with EINTR. */
+/* clock_nanosleep(2). An absolute sleep on CLOCK_MONOTONIC ends with EINTR at engine_wake(). */
 int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest);
 
-/* pthread_cond_timedwait(3), by the kernel's clock even if the program has another one, and pthread_cond_signal(3). */
+/* pthread_cond_timedwait(3) and pthread_cond_signal(3), for async-profiler's only condition variable. TIME is on the
+ * kernel's CLOCK_REALTIME, even if another preload changes the clock for the program. */
 int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *time);
 int engine_signal(pthread_cond_t *changed);
 
-/* pthread_kill(3). For SIGIO it sends no signal, but wakes the sleeping thread, or ends its next sleep at once. */
+/* pthread_kill(3). For SIGIO it sends no signal and ignores THREAD: it wakes the thread in engine_sleep(), or ends the
+ * next sleep at once. */
 int engine_wake(pthread_t thread, int signo);
 
-/* Make all threads in these calls check their privileges and continue. After privileges_changed().
- * Async-signal-safe. */
+/* Make all threads in these calls check their privileges; then they continue to wait. Call it after
+ * privileges_changed(). Async-signal-safe. */
 void sleep_calls_check_privileges(void);
 
 #endif
