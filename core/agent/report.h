@@ -23,7 +23,7 @@ struct report_part {
  * parts are a JFR file. */
 #define REPORT_PARTS_MAX 4
 
-/* Sampling intervals of an engine; 0: off, or each event. */
+/* Sampling intervals of an engine. 0: this kind is not sampled, or each of its events is. */
 struct sampling {
 	uint64_t interval_ns, wall_ns; /* values of the engine's options with these names */
 	uint64_t mem_bytes;
@@ -32,28 +32,29 @@ struct sampling {
 /* Cost of one kind of samples in an interval. */
 struct report_cost {
 	uint64_t samples, ns;
-	/* Time in which the kind was sampled, and that time multiplied by the kept share of its samples: the interval of
-	 * the settings, divided by the effective one. */
+	/* Time in which the kind was sampled; and the sum of that time multiplied by the kept share of the samples. The
+	 * kept share is the configured interval divided by the effective one, which the overhead budget lengthens. */
 	uint64_t sampled_ns, kept_ns;
 };
 
 /* Cost of the agent in an interval; all 0: not known. */
 struct report_costs {
 	uint64_t elapsed_ns;
-	uint64_t program_ns; /* CPU time of the program without the agent */
+	uint64_t program_ns; /* CPU time of the process, without the agent's */
 	uint64_t fixed_ns;   /* CPU time of the agent that does not depend on the intervals */
 	struct report_cost kinds[COST_KINDS];
 };
 
-/* Fate of this program's reports, since its start. Set while reports wait for delivery; zero elsewhere. */
+/* Losses of this program's reports since its start. The queue (upload/queue/queue.h) sets them; without a queue only
+ * dropped_refused is set. */
 struct report_losses {
-	uint64_t spooled_bytes; /* waiting when this report arrived */
+	uint64_t spooled_bytes; /* waiting for delivery when the queue received this report */
 	uint64_t dropped_bytes;
 	uint64_t dropped_full, dropped_aged,
 		dropped_refused; /* reports: no space, too old, refused */
 };
 
-/* Whether the destination may already have sent data, because an earlier result is unknown. */
+/* Whether the destination may already have data, because the result of an earlier try is unknown. */
 enum report_doubt {
 	DOUBT_NONE,
 	DOUBT_NEXT, /* the next message */
@@ -63,7 +64,9 @@ enum report_doubt {
 /* Progress of the delivery of a report in several messages. All zero: nothing is delivered. */
 struct report_begun {
 	uint32_t kind, from, step; /* position to continue at; defined by the reporter */
-	uint32_t count; /* number of the counted items; if it differs, the position is invalid */
+	/* Number of items in the report when the position was stored. If the report now has another number, the position
+	 * is invalid. */
+	uint32_t count;
 	uint32_t doubt; /* enum report_doubt */
 };
 
@@ -94,11 +97,11 @@ struct report {
 
 	struct report_costs costs;
 
-	/* Set while reports wait for delivery. */
+	/* The queue sets these members (upload/queue/queue.h). */
 	struct report_losses losses;
 	uint32_t unique; /* unique among reports of all processes that end in this second */
-	/* Set while reports wait for delivery, if another process may continue it. deliver() continues at this
-	 * position, and updates it on failure. NULL: deliver() stores its own position. */
+	/* deliver() continues at this position, and updates it on failure; the queue stores it, so another process may
+	 * continue. NULL: the reporter stores the position itself. */
 	struct report_begun *begun;
 };
 
@@ -115,8 +118,9 @@ int report_write(const struct report *report, int fd);
 
 struct live_status;
 
-/* Interface of a reporter. Its ..._reporter_open() creates it, as the first member of its own struct. Only one thread at a time
- * calls it: the agent's thread, or a delivery thread (upload/queue/queue.h). cancel() may be called by another thread. */
+/* Interface of a reporter. Its ..._reporter_open() creates it, as the first member of its own struct. Only one thread
+ * at a time calls it: the agent's thread, or a delivery thread (upload/queue/queue.h). Another thread may call
+ * cancel(). */
 struct reporter {
 	const char *name; /* "local", "s3": for the log */
 
@@ -136,9 +140,9 @@ struct reporter {
 	 * returns after delivery. */
 	void (*drain)(struct reporter *reporter, uint64_t deadline_ns);
 
-	/* Create files for the running recording, which outlive the process. Append to NOTE the data that a later
-	 * process needs to deliver it here; REPORT describes its origin. Returns 0 or -errno. NULL when there is no
-	 * place. */
+	/* Create FILES for the running recording; they outlive the process. Append to NOTE the data that a later
+	 * process needs to deliver the recording here; REPORT describes its origin. Returns 0, or -errno; -ENOENT
+	 * without a spool. NULL when the reporter never has one. */
 	int (*create_running_files)(struct reporter *reporter, const struct report *report,
 				    struct running_files *files, struct buf *note);
 
