@@ -19,7 +19,7 @@ struct buf {
 	}
 
 /* Make room for MORE bytes after length. Returns 0, -ENOMEM, or -EFBIG beyond the maximum; on failure nothing
- * changes. The calls below return the same. */
+ * changes. The next three functions return the same. buf_printf() needs room for a NUL, and may also return -EINVAL. */
 int buf_reserve(struct buf *buf, size_t more);
 
 int buf_append(struct buf *buf, const void *data, size_t length);

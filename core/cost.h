@@ -1,8 +1,9 @@
 /* Cost of sampling, by kind of sample, since the process began (in a forked child: including its parent's).
  *
- * The program's threads add the time of handlers and of allocation hooks, by the monotonic clock, which is the
- * processor's counter. The kernel's time to deliver a signal is not in it: signals are counted, and cost_counters_read() adds a
- * constant for each (core/agent/cost_counters.h). The agent's thread adds its own CPU time for collecting samples. */
+ * The program's threads add the time of handlers and of allocation hooks. They read the monotonic clock, which needs
+ * no system call; only the time of long handlers is CPU time. Signals are counted, because that time does not include
+ * their delivery by the kernel: cost_counters_read() adds a constant for each (core/agent/cost_counters.h). The
+ * agent's thread adds its own CPU time for collecting samples. */
 #ifndef CORE_COST_H
 #define CORE_COST_H
 
@@ -22,7 +23,7 @@ enum cost_kind {
 
 _Static_assert(COST_INTERPRETERS + 1 == COST_KINDS, "shared memory has room for every kind");
 
-/* A hook that takes longer was probably interrupted: its thread had no processor. */
+/* Limit of the time that is added for one hook. A hook that took longer was probably preempted. */
 #define COST_HOOK_MAX_NS 200000u
 
 /* Add NS of a handler or hook, which took SAMPLES. Async-signal-safe, as is cost_add_signal(). */

@@ -13,7 +13,7 @@
 
 /* Start RUN(ARGUMENT) on a detached thread called NAME (truncated to 15 bytes). Every signal is blocked from its
  * first instruction on. It has the nice value of the calling thread, but no real-time priority. Its stack of
- * OWN_THREAD_STACK_SIZE is in the region. Not in signal context.
+ * OWN_THREAD_STACK_SIZE is in the address region (core/memory/region.h). Not in signal context.
  *
  * Returns 0; -EAGAIN when OWN_THREADS_MAX exist, or the system allows no more; or another -errno. */
 int own_thread_start(const char *name, void *(*run)(void *), void *argument);
@@ -25,10 +25,11 @@ int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void 
  * it after work that must not wait for the program's threads. */
 void own_thread_lower_priority(void);
 
-/* Register the calling thread, which was created elsewhere, as an own thread: shared->agent.id has its id. */
+/* Make own_thread_is() true in the agent's main thread, which own_thread_start() did not create. Its id is in
+ * shared->agent.id already. */
 void own_thread_adopt(void);
 
-/* True in a thread of own_thread_start(), and in a thread that is creating one. Async-signal-safe. */
+/* True in an own thread, and in a thread that is creating one. Async-signal-safe. */
 bool own_thread_is(void);
 
 /* True when TID is an own thread. Async-signal-safe. */
@@ -43,14 +44,15 @@ uint64_t own_thread_cpu_ns(unsigned *count);
 /* True when an own thread is being created and may not exist yet. Async-signal-safe. */
 bool own_thread_is_starting(void);
 
-/* True when there are no own threads and the kernel's list has no ended ones either: they stay there for a moment.
- * Async-signal-safe. */
+/* True when there are no own threads, and the kernel has removed all ended ones from its list of the process's threads,
+ * which takes a moment. Async-signal-safe. */
 bool own_thread_none_left(void);
 
-/* True when no own thread is about to begin, and the kernel counts none that has ended. */
+/* True when own_thread_count() agrees with the kernel's number of own threads: none is starting, and the kernel has
+ * removed all ended ones. Async-signal-safe. */
 bool own_thread_is_settled(void);
 
-/* In the agent's thread, which was created elsewhere: it is about to end. */
+/* Record the end of the calling thread, the agent's main thread. own_thread_start() does this for its threads. */
 void own_thread_agent_ends(void);
 
 /* Reset the state in a forked child, which has no own threads. */

@@ -9,15 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reserve a signal for a timer. IS_LASTING: the timer lives long; short-lived timers may also use the last quarter of the
- * share. False when none is left. signal_share_count_refused() counts a thread that has no timer because of ERR: -EAGAIN
- * when none is left, else the kernel's -errno. Async-signal-safe, as are the next two. */
+/* Reserve a signal before a timer is created. IS_LASTING: the timer lives long; short-lived timers may also use the
+ * last quarter of the share. Returns false when none is left, or after signal_share_close(). Async-signal-safe. */
 bool signal_share_reserve(bool is_lasting);
+
+/* Return a reservation after its timer is deleted. Async-signal-safe. */
 void signal_share_release(void);
+
+/* Count a thread that gets no timer because of ERR: -EAGAIN when no signal is left, or the kernel's -errno. Do not
+ * call it while the share is closed. Async-signal-safe. */
 void signal_share_count_refused(int err);
 
-/* Refuse further reservations, until signal_share_open(). Returns true when none is reserved or about to be: there
- * is no timer. */
+/* Refuse further reservations, until signal_share_open(). Returns true when nothing is reserved: then there is no
+ * timer, and none is being created. */
 bool signal_share_close(void);
 bool signal_share_is_closed(void);
 void signal_share_open(void);
@@ -25,9 +29,11 @@ void signal_share_open(void);
 /* True when idle timers should be deleted. */
 bool signal_share_is_scarce(void);
 
-/* Number of reservations; and how many more are LEFT, including the RESERVE for short-lived timers.
- * signal_share_measure() sets the latter two. */
+/* Number of reservations. */
 int64_t signal_share_reserved(void);
+
+/* Set how many more signals may be reserved: LEFT in all, of which RESERVE are for short-lived timers.
+ * signal_share_measure() calls it. */
 void signal_share_set(int64_t left, int64_t reserve);
 
 /* Number of threads that got no timer since the process began, and the last error. */

@@ -20,8 +20,8 @@ static inline bool wake_is_pending(struct wake *wake)
 	return atomic_load_explicit(&wake->pending, memory_order_relaxed);
 }
 
-/* Sleep until woken, or until DEADLINE_NS of the monotonic clock (UINT64_MAX: no limit). Returns true when woken,
- * and resets the flag. */
+/* Sleep until woken, or until DEADLINE_NS of the monotonic clock (UINT64_MAX: no limit). Returns true when woken, and
+ * resets the flag; false at the deadline. Signal handlers do not end the sleep. */
 bool wake_wait(struct wake *wake, uint64_t deadline_ns);
 
 #endif
