@@ -2,16 +2,17 @@
  * for descriptors (epoll_wait(2), poll(2), select(2) and similar) to the next such wait. One that
  * lasts too long is a stall.
  *
- * The fast path reads the clock once, which is most of its cost. It also reads the time of the
- * scheduler's last tick, and stores a few words in the thread's own memory.
+ * The fast path reads the clock once, at the start of an iteration; this is most of its cost. It
+ * also reads the time of the scheduler's last tick, and stores a few words in the thread's own
+ * memory.
  *
  * * The watcher, an agent thread, checks all iterations when one of them could have become a stall.
  *   For each that still runs it sets a timer. The timer's signal records the thread's stack when
  *   the iteration is late.
- * * At the iteration's end the thread reads the clock again. It reports a stall, or disarms the
- *   timer.
- * * If the watcher is overdue for lack of a processor, the thread reads the clock at the end of the
- *   iteration itself.
+ * * At the end of such an iteration the thread reads the clock again. It reports a stall, or disarms
+ *   the timer.
+ * * If the watcher has missed its deadline, because it got no processor, the thread does this at the
+ *   end of every iteration.
  * * While no loop iterates, the watcher sleeps. The first iteration wakes it, and sets its own
  *   timer. */
 #ifndef ENGINE_SAMPLE_LOOP_ITERATIONS_H
@@ -61,14 +62,13 @@ struct loop_iteration {
 	uint64_t context[CONTEXT_BYTES_MAX / 8]; /* a struct context_record */
 };
 
-_Static_assert(CONTEXT_BYTES_MAX % 8 == 0, "one of any length has room");
+_Static_assert(CONTEXT_BYTES_MAX % 8 == 0, "a context of the maximum length fits");
 
 /* Read by the fast path: a cache line that is rarely written. */
 extern struct loop_iterations {
 	_Atomic bool on;     /* iterations are recorded */
 	_Atomic bool asleep; /* the watcher sleeps until an iteration starts */
-	/* The watcher checks before the last scheduler tick reaches this time; UINT64_MAX: no check
-	 * is due. */
+	/* Deadline of the watcher's next check, on clock_coarse_ns(); UINT64_MAX: no check is due. */
 	_Atomic uint64_t due_ns;
 } __attribute__((aligned(64))) loop_iterations;
 
@@ -126,16 +126,16 @@ static inline void loop_iteration_begin(int ready, int epoll)
 		loop_iteration_wake_watcher(iteration);
 }
 
-/* True if a wait for COUNT descriptors, the first of which is ONE, does not end the iteration.
+/* True if a wait for COUNT descriptors, the first of which is FIRST, does not end the iteration.
  * Either it only waits for time, or it is a blocking call within an iteration of an epoll loop, for
- * example for a reply. Nested event loops are different: the outer loop waits for the inner one's
- * epoll descriptor. */
-static inline bool loop_iteration_continues(size_t count, int one)
+ * example for a reply. In nested event loops a wait ends the iteration: the outer loop waits for the
+ * inner one's epoll descriptor. */
+static inline bool loop_iteration_continues(size_t count, int first)
 {
 	const struct loop_iteration *iteration = loop_iteration_own;
 
 	return !count ||
-	       (count == 1 && iteration && iteration->epoll >= 0 && one != iteration->epoll);
+	       (count == 1 && iteration && iteration->epoll >= 0 && first != iteration->epoll);
 }
 
 /* Output for stalls when another engine samples and the rings are not open. */
@@ -143,7 +143,7 @@ struct stall_output {
 	/* Request a wall-clock sample of thread TID now, if possible. Called by an agent thread. */
 	void (*sample)(pid_t tid);
 	/* Report that the calling thread's iteration lasted NS, after a wait that returned READY.
-	 * May change errno. */
+	 * Preserves errno. */
 	void (*report)(uint64_t ns, int ready);
 };
 
@@ -164,7 +164,7 @@ void loop_iteration_sampled(struct loop_iteration *iteration, size_t depth, bool
 /* Free all states in a forked child. */
 void loop_iterations_after_fork(void);
 
-/* The watcher calls the functions below; the C library need not know its thread.
+/* The watcher calls the functions below. Its thread may be unknown to the C library.
  *
  * From now on, iterations of more than NS nanoseconds, which are TICKS, are stalls. The signal
  * SIGNO makes a thread record its stack. SIGNO 0: the output takes samples and reports stalls. */
