@@ -1,4 +1,5 @@
-/* State of a walk, and its steps from frame to frame. Shared by the files of the unwinder. */
+/* State of a walk, and its steps from frame to frame. Shared by the files of the unwinder. All functions
+ * are async-signal-safe. */
 #ifndef ENGINE_UNWIND_UNWIND_WALK_H
 #define ENGINE_UNWIND_UNWIND_WALK_H
 
@@ -15,12 +16,15 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 struct walk {
-	uintptr_t pc, sp, fp, base;
+	uintptr_t pc, sp, fp, base; /* registers of this frame; base is register ARCH_BASE */
 	uintptr_t context; /* ucontext with all registers of this frame; 0: a caller's frame */
 	bool exact;        /* pc is the next instruction, not a return address */
 	bool bare;         /* the last step left code without unwind information */
-	bool trial;        /* of reaching the entry: zeros, which stacks are full of, are no end */
-	unsigned switches; /* to other stacks, which lie anywhere: only this bounds the walk */
+	/* This walk only checks whether it reaches the thread's entry. It does not accept a zero pc or frame
+	 * pointer as the end: a stack contains many zeros. */
+	bool trial;
+	/* Number of switches to other stacks. It is limited, because sp does not always grow there. */
+	unsigned switches;
 	uintptr_t stack_high;
 	uintptr_t no_stub, no_stub_end; /* range that contains no Java call stub */
 	struct memory_reader memory;
@@ -30,6 +34,7 @@ struct walk {
 /* Result of a step, in addition to enum unwind_end: a caller was found. */
 enum { STEP_ON = UNWIND_ENDS };
 
+/* Read the word at ADDRESS. Returns false if it is not aligned or cannot be read. */
 static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
 	return address % sizeof(uintptr_t) == 0 && memory_read_word(&walk->memory, address, value);
@@ -47,7 +52,7 @@ static inline void walk_distrust(struct walk *walk)
 	memory_reader_distrust(&walk->memory);
 }
 
-/* Get the value of DWARF register NUMBER in this frame. */
+/* Get the value of DWARF register NUMBER in this frame. Returns false if it is not known. */
 static inline bool walk_register(struct walk *walk, unsigned number, uintptr_t *value)
 {
 	ptrdiff_t offset = arch_register_offset(number);
@@ -64,7 +69,8 @@ static inline bool walk_register(struct walk *walk, unsigned number, uintptr_t *
 	return true;
 }
 
-/* Restore a saved register, if RULE says that it was saved. */
+/* Read the caller's value of a register, saved WORDS words from the address that SAVE, an enum
+ * rule_save, selects. SAVE_SAME: *VALUE stays. Returns false if the memory cannot be read. */
 static inline bool walk_restore(struct walk *walk, uint8_t save, int16_t words, uintptr_t cfa,
 				uintptr_t *value)
 {
@@ -75,12 +81,12 @@ static inline bool walk_restore(struct walk *walk, uint8_t save, int16_t words, 
 	return walk_read(walk, from + (uintptr_t)((intptr_t)words * 8), value);
 }
 
-/* Move to the caller of a frame whose CFA is known. */
+/* Move to the caller of a frame whose CFA is known. Returns STEP_ON or an enum unwind_end. */
 static inline int walk_leave(struct walk *walk, const struct unwind_rule *rule, uintptr_t cfa)
 {
 	uintptr_t ra, fp = walk->fp, base = walk->base;
 
-	/* A leaf may have no frame at all. Any other frame that does not grow is a loop. */
+	/* Only a leaf may leave sp unchanged. Otherwise sp must grow, or the walk may be endless. */
 	if (unlikely(cfa <= walk->sp && (cfa < walk->sp || !walk->exact || rule->ra_words)))
 		return UNWIND_BAD_STACK;
 	if (likely(rule->ra_words)) {
@@ -101,43 +107,44 @@ static inline int walk_leave(struct walk *walk, const struct unwind_rule *rule, 
 	return STEP_ON;
 }
 
-/* Take one step. */
+/* Move to the caller by the rule for pc. This and the steps below return STEP_ON, or an enum
+ * unwind_end if there is no caller or it is not found. */
 int walk_step(struct walk *walk);
 
-/* Step out of code without a rule: generated, hand-written, or no code at all. */
+/* Step out of code without a rule: generated or hand-written, or an address without code. */
 int walk_step_bare(struct walk *walk);
 
-/* Step by the frame pointer: it points to the saved one and the return address. */
+/* Step by the frame pointer: it points to the saved frame pointer, which the return address follows. */
 int walk_step_chain(struct walk *walk);
 
-/* Step from a signal handler's return to the interrupted frame. */
+/* Step from the code to which a signal handler returns (sigreturn(2)) to the interrupted frame. */
 int walk_step_signal(struct walk *walk);
 
-/* Step by a RULE_MOVED. */
+/* Step by a RULE_MOVED: out of longjmp(3) or similar, to the frame whose registers it loads. */
 int walk_step_moved(struct walk *walk, const struct unwind_rule *rule);
 
-/* Step by a RULE_SWITCH. */
+/* Step by a RULE_SWITCH: to the stack that this code has switched away from. */
 int walk_step_switched(struct walk *walk);
 
-/* Step out of code that a Java virtual machine has generated. Returns UNWIND_NO_RULE if it is
- * none. */
+/* Step out of code that a Java virtual machine has generated. Returns UNWIND_NO_RULE for other
+ * code. */
 int walk_step_java(struct walk *walk);
 
-/* Step by a RULE_THROW. */
+/* Step by a RULE_THROW: out of a function that returns to an exception handler. */
 int walk_step_throw(struct walk *walk, const struct unwind_rule *rule);
 
-/* Step to the first return address on the stack that a call of this frame's function has left
+/* Search the stack for the first return address that follows a call of this frame's function, and step
  * there. Returns UNWIND_NO_RULE if there is none, and UNWIND_COMPLETE if the stack has no possible
  * caller at all. */
 int walk_step_scan(struct walk *walk);
 
-/* True when the frame pointer leads to such a return address. */
+/* True when the frame pointer leads to a return address that follows a call of this frame's function. */
 bool walk_has_frame_pointer(struct walk *walk);
 
 /* True when WORD, from the stack, may be a return address. */
 bool walk_is_return_address(const struct walk *walk, uintptr_t word);
 
-/* True when a function may return to PC, which may be a wrong guess. */
+/* True when PC, a guess, may be a return address: it is 0, in code with a rule, or after a call. */
 bool walk_may_return_to(uintptr_t pc);
 
 /* Get the target of the call just before RA. If the target is a stub for another module's function,
