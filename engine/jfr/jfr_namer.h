@@ -8,7 +8,7 @@
 
 #include "engine/jfr/jfr_types.h"
 
-/* Symbol of a program counter. The strings are valid until the chunk is closed. */
+/* Symbol of a program counter. The jfr_namer owns the strings, which are valid until jfr_chunk_end() returns. */
 struct jfr_frame_name {
 	const char *class_name;  /* a library's file name, or a script's path; NULL: none */
 	const char *method_name; /* demangled; NULL: the frame is named "[unknown]" */
@@ -17,8 +17,9 @@ struct jfr_frame_name {
 	uint32_t line;           /* 0: unknown */
 };
 
-/* Symbolize COUNT different program counters and set OUT, which is zeroed. A pc with IS_RETURN is a
- * return address: the call is before it. Returns 0 or -errno, which makes the chunk fail. */
+/* Symbolize COUNT different program counters and set OUT, which the caller has zeroed. A pc with
+ * IS_RETURN is a return address; the call instruction ends just before it. jfr_chunk_end() calls it, in
+ * its thread. Returns 0 or -errno, which makes the chunk fail. */
 typedef int jfr_namer(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
 		      struct jfr_frame_name *out);
 

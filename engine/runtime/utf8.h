@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Write character C to OUT, which has 4 bytes of space. Returns the number of bytes written. Async-signal-safe. */
+/* Write code point C to OUT, which has 4 bytes of space, without a NUL. A surrogate becomes '?'. Numbers
+ * above 0x10ffff are not checked. Returns the number of bytes written. Async-signal-safe. */
 static inline size_t utf8_write(char *out, uint32_t c)
 {
 	if (c < 0x80) {
@@ -19,7 +20,7 @@ static inline size_t utf8_write(char *out, uint32_t c)
 	}
 	if (c < 0x10000) {
 		/* A lone surrogate is not a character: Python uses it for names that are not UTF-8.
-		 * V8's names seldom have surrogate pairs. */
+		 * V8's surrogate pairs are not combined: names seldom have them. */
 		if (c >= 0xd800 && c < 0xe000) {
 			out[0] = '?';
 			return 1;
