@@ -1,5 +1,6 @@
-/* Source of recordings' chunks: the command's files (decoder/input/file_feed.h), or a recording in
- * memory (memory_feed.h). Several threads may take chunks from one feed. */
+/* Source of recordings' chunks: the command's files (decoder/input/file_feed.h), a recording in memory
+ * (memory_feed.h), or a report (upload/push/report_profile.c). Several threads may take chunks from one
+ * feed, unless is_small() returns true. */
 #ifndef PROFILE_AGGREGATE_FEED_H
 #define PROFILE_AGGREGATE_FEED_H
 
@@ -16,19 +17,19 @@ struct feed_chunk {
 	const char *file;    /* file name, for messages */
 	const char *labels;  /* lines of labels.h; may be NULL */
 	const uint8_t *data; /* the whole file */
-	bool in_memory;      /* not a mapped file: pages already read must not be released */
+	bool in_memory; /* DATA is malloc'd, not a mapped file: its pages must not be dropped after use */
 	struct jfr_header header;
 	struct settings settings; /* settings at the start of the chunk */
 };
 
-/* Implemented by each kind of feed. Several threads may call all functions at once, except
- * `restart`. */
+/* Implemented by each kind of feed. Several threads may call all functions at once, except `restart`,
+ * and unless is_small() returns true. */
 struct feed_calls {
-	/* Restart at the first chunk; ORDERED: files in the order of the time of their first chunk.
-	 * Returns 0 or -ENOMEM. Call it before the first chunk is taken. */
+	/* Continue at the first chunk. ORDERED: files in the order of the time of their first chunk.
+	 * Returns 0 or -ENOMEM. Call it before each pass over the feed, while no chunk is taken. */
 	int (*restart)(struct feed *feed, bool ordered);
 
-	/* Take the next chunk, and release it. `next` returns false if there is none. */
+	/* `next` takes the next chunk, or returns false if there is none; `done` releases the chunk. */
 	bool (*next)(struct feed *feed, struct feed_chunk *chunk);
 	void (*done)(struct feed *feed, struct feed_chunk *chunk);
 
@@ -55,7 +56,8 @@ struct feed {
 unsigned feed_jobs(struct feed *feed, unsigned jobs);
 
 /* Run WORK(feed, state) in JOBS threads, including the caller, each with its own element of STATES,
- * and wait until all have returned. A thread that cannot be created is skipped. */
+ * and wait until all have returned. A thread that cannot be created is skipped: WORK must take all
+ * chunks in any number of threads. */
 void feed_run(struct feed *feed, unsigned jobs, void (*work)(struct feed *feed, void *state),
 	      void *states, size_t state_size);
 
