@@ -2,6 +2,7 @@
  * time. */
 #include "attach/tracer.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -30,7 +31,7 @@ static void print_failure(const char *text)
 	kernel_call4(SYS_write, 2, (long)text, (long)bytes, 0);
 }
 
-/* ---- Steps of the injection ---- */
+/* ---- The program ---- */
 
 /* Get the value of KIND in the auxiliary vector, which follows the environment on the initial stack. */
 static uintptr_t program_auxiliary(const struct stopped *program, uintptr_t kind)
@@ -47,6 +48,41 @@ static uintptr_t program_auxiliary(const struct stopped *program, uintptr_t kind
 			return words[1];
 	return 0;
 }
+
+/* Get the address of the program's dynamic section from its COUNT program headers at AT; 0 if it has none. */
+static uintptr_t program_dynamic(const struct stopped *program, uintptr_t at, uintptr_t count)
+{
+	uintptr_t bias = 0, dynamic = 0;
+	Elf64_Phdr header;
+
+	for (uintptr_t i = 0;
+	     i < count && stopped_read(program, at + i * sizeof(header), &header, sizeof(header));
+	     i++) {
+		if (header.p_type == PT_PHDR)
+			bias = at - header.p_vaddr;
+		if (header.p_type == PT_DYNAMIC)
+			dynamic = header.p_vaddr;
+	}
+	return dynamic ? bias + dynamic : 0;
+}
+
+/* Whether the program's dynamic linker loads a library for it, and so the preload has a C library. */
+static bool program_has_library(const struct stopped *program)
+{
+	uintptr_t at = program_dynamic(program, program_auxiliary(program, AT_PHDR),
+				       program_auxiliary(program, AT_PHNUM));
+	Elf64_Dyn entry;
+
+	if (!program_auxiliary(program, AT_BASE))
+		return false;
+	for (; at && stopped_read(program, at, &entry, sizeof(entry)) && entry.d_tag != DT_NULL;
+	     at += sizeof(entry))
+		if (entry.d_tag == DT_NEEDED)
+			return true;
+	return false;
+}
+
+/* ---- Steps of the injection ---- */
 
 /* Start the thread at the payload's entry, and let the program's thread wait for it. The program's mask lets SIGCHLD
  * through meanwhile: the tracer's end sends it, as the program has been executed since, and by default it has no
@@ -96,16 +132,14 @@ static bool program_inject(struct stopped *program, const struct payload *payloa
 
 /* ---- The tracer's process ---- */
 
-/* A program with a dynamic linker loads the preload.
- *
- * At the exec event the kernel is still in execve(2), which will write its result to a register. */
+/* At the exec event the kernel is still in execve(2), which will write its result to a register. */
 static void program_trace(struct stopped *program, const struct payload *payload)
 {
 	if (!stopped_run(program, PTRACE_CONT, PTRACE_EVENT_EXEC) ||
 	    !stopped_run(program, PTRACE_SYSCALL, 0))
 		return;
 	if (!stopped_get(program) ||
-	    (!program_auxiliary(program, AT_BASE) && !program_inject(program, payload)))
+	    (!program_has_library(program) && !program_inject(program, payload)))
 		print_failure(
 			"asprof-agent: the agent cannot be put into this static program; profiling "
 			"is off in this process\n");

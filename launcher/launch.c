@@ -24,7 +24,7 @@
 /* As of a shell. */
 enum { LAUNCH_USAGE = 2, LAUNCH_CANNOT_EXECUTE = 126, LAUNCH_NOT_FOUND = 127 };
 
-static const char is_static[] = "it is statically linked, so no library can be preloaded";
+static const char is_static[] = "it is statically linked, so it has no use for a preload";
 
 #define SCRIPTS_MAX 4
 #define OUTPUT_MAX  4096
@@ -262,9 +262,36 @@ static void follow_scripts(char path[PATH_MAX], char *const *envp)
 	}
 }
 
-/* Read the dynamic linker's path from the open program. Returns "" or the reason why the program cannot be profiled. */
+/* Whether the program names a library that it needs, in its segment DYNAMIC. */
+static bool needs_library(int fd, const Elf64_Phdr *dynamic)
+{
+	Elf64_Dyn entry;
+
+	for (unsigned long at = 0; at + sizeof(entry) <= dynamic->p_filesz; at += sizeof(entry)) {
+		if (raw_pread(fd, &entry, sizeof(entry), (long)(dynamic->p_offset + at)) !=
+			    sizeof(entry) ||
+		    entry.d_tag == DT_NULL)
+			return false;
+		if (entry.d_tag == DT_NEEDED)
+			return true;
+	}
+	return false;
+}
+
+static bool read_path(int fd, const Elf64_Phdr *segment, char path[PATH_MAX])
+{
+	long size = (long)segment->p_filesz;
+
+	return size >= 2 && size <= PATH_MAX &&
+	       raw_pread(fd, path, (unsigned long)size, (long)segment->p_offset) == size &&
+	       !path[size - 1];
+}
+
+/* Read the dynamic linker's path from the open program. Returns "" or the reason why the program cannot be profiled. Go
+ * builds programs that name a linker but no library, so they have no C library either. */
 static const char *read_linker(int fd, char linker[PATH_MAX])
 {
+	bool has_linker = false, has_library = false;
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
 
@@ -278,16 +305,12 @@ static const char *read_linker(int fd, char linker[PATH_MAX])
 		if (raw_pread(fd, &segment, sizeof(segment),
 			      (long)(header.e_phoff + i * sizeof(segment))) != sizeof(segment))
 			return "it is damaged";
-		if (segment.p_type != PT_INTERP)
-			continue;
-		if (segment.p_filesz < 2 || segment.p_filesz > PATH_MAX ||
-		    raw_pread(fd, linker, segment.p_filesz, (long)segment.p_offset) !=
-			    (long)segment.p_filesz ||
-		    linker[segment.p_filesz - 1])
+		if (segment.p_type == PT_INTERP && !read_path(fd, &segment, linker))
 			return "it is damaged";
-		return "";
+		has_linker |= segment.p_type == PT_INTERP;
+		has_library |= segment.p_type == PT_DYNAMIC && needs_library(fd, &segment);
 	}
-	return is_static;
+	return has_linker && has_library ? "" : is_static;
 }
 
 /* By statx(2), whose struct is the same on every processor. */

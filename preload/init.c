@@ -1,6 +1,7 @@
 /* Composition root: the steps of the constructor, and which modules work together. */
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "engine/cfi/cfi_rules.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_record.h"
+#include "engine/process/thread_count.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"
@@ -484,6 +486,35 @@ static int refuse_emulator(void)
 	return -EPERM;
 }
 
+/* Whether the program names a library that it needs. */
+static bool program_needs_library(void)
+{
+	const struct r_debug *loaded = loaded_debug();
+	const ElfW(Dyn) *entry = loaded && loaded->r_map ? loaded->r_map->l_ld : NULL;
+
+	while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_NEEDED)
+		entry++;
+	return !entry || entry->d_tag == DT_NEEDED;
+}
+
+/* A program of Go can name a dynamic linker, but no library. Then it uses no C library, and sets a thread pointer of its
+ * own. It has a second thread already if a tracer has put the agent into it. */
+static int refuse_without_c_library(void)
+{
+	char executable[NAME_MAX + 1];
+
+	if (program_needs_library())
+		return 0;
+	executable_name(executable, sizeof(executable));
+	if (thread_count_is(1))
+		log_warn("%s is statically linked, so it has no use for a preload; profiling is "
+			 "off in this "
+			 "process. `asprof-agent run` and asprof-agent-launch can start it with a "
+			 "profile",
+			 executable);
+	return -EPERM;
+}
+
 static int set_hooks(void)
 {
 	int err;
@@ -577,9 +608,19 @@ static int start_profiling(void)
 }
 
 static int (*const steps[])(void) = {
-	read_environment,     check_admission, check_ticks,      open_log,
-	refuse_checking_tool, refuse_emulator, exclude_children, reserve_region,
-	capture_environment,  set_hooks,       prepare_mem,      prepare_locks,
+	read_environment,
+	check_admission,
+	check_ticks,
+	open_log,
+	refuse_checking_tool,
+	refuse_emulator,
+	refuse_without_c_library,
+	exclude_children,
+	reserve_region,
+	capture_environment,
+	set_hooks,
+	prepare_mem,
+	prepare_locks,
 	start_profiling,
 };
 

@@ -171,6 +171,23 @@ static int preloadable_read_linker(struct preloadable *p, struct elf *elf)
 	return elf_read(elf, segment->p_offset, p->linker, segment->p_filesz - 1);
 }
 
+/* Whether the program names a library that it needs. */
+static bool needs_library(struct elf *elf)
+{
+	const Elf64_Phdr *dynamic = elf_find_segment(elf, PT_DYNAMIC);
+	Elf64_Dyn entry;
+
+	for (uint64_t at = 0; dynamic && at + sizeof(entry) <= dynamic->p_filesz;
+	     at += sizeof(entry)) {
+		if (elf_read(elf, dynamic->p_offset + at, &entry, sizeof(entry)) ||
+		    entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_NEEDED)
+			return true;
+	}
+	return false;
+}
+
 /* Whether PATH is a dynamic linker. Called as a program, it loads the preload into its argument. */
 static bool path_is_linker(const char *path)
 {
@@ -188,7 +205,8 @@ static enum preloadable_obstacle elf_find_obstacle(struct preloadable *p, struct
 	p->is_go = elf_find_section(elf, ".go.buildinfo") != NULL;
 	if (preloadable_read_linker(p, elf))
 		return PRELOADABLE_NO_PROGRAM;
-	if (!*p->linker)
+	/* (Go builds programs that name a linker but no library.) */
+	if (!*p->linker || !needs_library(elf))
 		return path_is_linker(path) ? PRELOADABLE : PRELOADABLE_STATIC;
 	if (access(p->linker, R_OK))
 		return PRELOADABLE_LINKER;
@@ -263,7 +281,7 @@ static const struct {
 				  "preload",
 				  "Build the program for this architecture, or the agent for the "
 				  "program's." },
-	[PRELOADABLE_STATIC] = { "it is statically linked, so no library can be preloaded",
+	[PRELOADABLE_STATIC] = { "it is statically linked, so it has no use for a preload",
 				 "Start it by asprof-agent run or asprof-agent-launch, or link it "
 				 "dynamically." },
 	[PRELOADABLE_PRIVILEGED] = { "it gains privileges from its file (set-user-ID, set-group-ID "

@@ -59,6 +59,8 @@ silent "a good program" -- "$good"
 
 compile static -static
 finds static 1 "static: .*statically linked" -- "$made"
+compile libraryless -nostdlib -pie -Wl,-e,main
+finds "a program with a linker, but no library" 1 "static: .*statically linked" -- "$made"
 cp "$good" "$work/bin/narrow" && printf '\003' | dd of="$work/bin/narrow" bs=1 seek=18 conv=notrunc 2>"$work/dd"
 finds architecture 1 "architecture: " -- "$work/bin/narrow"
 compile strange -Wl,--dynamic-linker=/nowhere/ld-linux.so.2
@@ -105,7 +107,7 @@ finds "no such program" 1 "program: .*no such program" -- "$work/bin/nowhere"
 finds "no program" 1 "program: .*neither an ELF" -- "$work/empty.c"
 
 compile bare -fno-asynchronous-unwind-tables -fno-unwind-tables -nostartfiles -Wl,-e,main \
-	-Wl,--no-eh-frame-hdr
+	-Wl,--no-eh-frame-hdr -Wl,--no-as-needed
 objcopy --remove-section .eh_frame "$made"
 finds "no unwind tables" 0 "unwind: " -- "$made"
 compile unnamed -Wl,--build-id=none -s

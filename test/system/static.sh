@@ -46,6 +46,17 @@ if command -v go >/dev/null && CGO_ENABLED=0 GO111MODULE=off go build -o "$work/
 	same go "$work/go"
 	[ "$(samples 'main[.]main;main[.]hot$' <"$work/go.stacks")" -ge 20 ] ||
 		fail "go: no samples of hot: $(head -c 4000 "$work/go.stacks")"
+	# It names a dynamic linker, but no library. In such a program the preload, which has its C library, stays off.
+	CGO_ENABLED=0 GO111MODULE=off go build -buildmode=pie -o "$work/gopie" test/programs/static.go 2>"$work/err" ||
+		fail "go build: $(cat "$work/err")"
+	same gopie "$work/gopie"
+	[ "$(samples 'main[.]main;main[.]hot$' <"$work/gopie.stacks")" -ge 20 ] ||
+		fail "gopie: no samples of hot: $(head -c 4000 "$work/gopie.stacks")"
+	bare=$("$work/gopie" 2>&1 && echo 0 || echo $?)
+	out=$(profiled "$work/none" builtin START_DELAY=0s "$work/gopie" 2>"$work/err" && echo 0 || echo $?)
+	[ "$out" = "$bare" ] || fail "gopie with the preload: bare: $bare; preloaded: $out; $(cat "$work/err")"
+	grep -q 'gopie is statically linked, .* profiling is off in this process' "$work/err" ||
+		fail "gopie with the preload: $(cat "$work/err")"
 else
 	echo "Go was left out: $(head -n 1 "$work/err")"
 fi

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,13 @@ static void put(const char *name, const void *data, size_t size, mode_t mode)
 	close(fd);
 }
 
-/* The start of a program, which is all that is read; without LINKER it is static. */
+/* The start of a program, which is all that is read. With LINKER it also needs a library; otherwise it is static. */
 static void put_program(const char *name, uint16_t machine, const char *linker, mode_t mode)
 {
 	struct {
 		Elf64_Ehdr header;
-		Elf64_Phdr segment;
+		Elf64_Phdr segment, libraries;
+		Elf64_Dyn needed;
 		char linker[64];
 	} file;
 
@@ -66,10 +68,14 @@ static void put_program(const char *name, uint16_t machine, const char *linker, 
 	file.header.e_machine = machine;
 	file.header.e_phoff = sizeof(file.header);
 	file.header.e_phentsize = sizeof(Elf64_Phdr);
-	file.header.e_phnum = 1;
+	file.header.e_phnum = linker ? 2 : 1;
 	file.segment.p_type = linker ? PT_INTERP : PT_LOAD;
-	file.segment.p_offset = sizeof(file.header) + sizeof(file.segment);
+	file.segment.p_offset = offsetof(__typeof__(file), linker);
 	file.segment.p_filesz = linker ? strlen(linker) + 1 : 1;
+	file.libraries.p_type = PT_DYNAMIC;
+	file.libraries.p_offset = offsetof(__typeof__(file), needed);
+	file.libraries.p_filesz = sizeof(file.needed);
+	file.needed.d_tag = DT_NEEDED;
 	strcpy(file.linker, linker ? linker : "");
 	put(name, &file, sizeof(file), mode);
 }
