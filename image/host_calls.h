@@ -23,6 +23,7 @@
 	X(frame_table_drop)           \
 	X(frame_table_find)           \
 	X(frame_table_keep)           \
+	X(go_labels_use)              \
 	X(host_started)               \
 	X(host_left)                  \
 	X(lock_waits_set_interval)    \

@@ -21,6 +21,7 @@ CFLAGS_core_wake := -fno-stack-protector
 CFLAGS_engine_context_thread_context := $(SIGNAL_FLAGS)
 CFLAGS_engine_context_thread_labels := $(SIGNAL_FLAGS)
 CFLAGS_engine_runtime_frame_table := -fno-stack-protector
+CFLAGS_engine_runtime_go_go_labels := $(SIGNAL_FLAGS)
 CFLAGS_engine_runtime_jvm_jvm_mix := -fno-stack-protector
 CFLAGS_engine_runtime_mixed_stack := -fno-stack-protector
 CFLAGS_engine_runtime_perl_perl_names := -fno-stack-protector

@@ -2,6 +2,7 @@
  * module that exports it. */
 #include "engine/context/contexts.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "engine/context/thread_context.h"
 #include "engine/elf/image_symbols.h"
 #include "engine/modules/modules.h"
+#include "engine/runtime/go/go_labels.h"
 #include "engine/runtime/runtime_image.h"
 
 #define VARIABLE "otel_thread_ctx_v1"
@@ -81,6 +83,20 @@ static bool contexts_place_one(struct candidate *candidate)
 	return !err;
 }
 
+static void search_go_labels(struct elf *image, const struct module *module)
+{
+	struct go_labels_layout layout;
+	int err = go_labels_find(&layout, image, module);
+
+	if (!err)
+		go_labels_use(&layout);
+	else if (err == -ENOTSUP)
+		log_info("%s: labels of goroutines are not read: its version of Go is not known",
+			 module->path);
+	else if (err != -ENOENT)
+		log_debug("%s: cannot find the labels of goroutines: error %d", module->path, -err);
+}
+
 static void contexts_search_module(void *changed, const struct module *module)
 {
 	struct elf *image;
@@ -88,12 +104,12 @@ static void contexts_search_module(void *changed, const struct module *module)
 	int err;
 
 	contexts.musl |= is_musl(module->path);
-	if (contexts.count == CONTEXT_PLACES_MAX || !strcmp(module->path, "[vdso]") ||
-	    runtime_image_open(&image, module))
+	if (!strcmp(module->path, "[vdso]") || runtime_image_open(&image, module))
 		return;
+	search_go_labels(image, module);
 	err = image_symbol(image, VARIABLE, &symbol);
 	elf_close(image);
-	if (err || ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
+	if (contexts.count == CONTEXT_PLACES_MAX || err || ELF64_ST_TYPE(symbol.st_info) != STT_TLS)
 		return;
 	contexts.candidates[contexts.count++] = (struct candidate){
 		.text = module->start, .loaded_ticks = module->loaded_ticks, .symbol = symbol

@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/reading/program_thread.h"
+#include "engine/runtime/go/go_labels.h"
 
 /* Handlers may be reading a replaced place, so places are never changed or freed; there are few. */
 #define KEPT_MAX 16
@@ -108,17 +109,20 @@ static bool context_find_record(struct thread_context *context)
 size_t thread_context_read(struct thread_context *context)
 {
 	bool published = atomic_load_explicit(&context_places.places[0], memory_order_relaxed);
-	size_t bytes;
+	size_t labels, bytes;
 
 	context->labels = thread_labels(&context->labels_size);
-	if (!published && !context->labels_size)
+	context->go_labels_size =
+		(uint16_t)go_labels_copy(NULL, THREAD_LABELS_MAX - context->labels_size);
+	labels = (size_t)context->labels_size + context->go_labels_size;
+	if (!published && !labels)
 		return 0;
 	context->attributes_size = 0;
 	memset(context->trace_id, 0, sizeof(context->trace_id));
 	memset(context->span_id, 0, sizeof(context->span_id));
-	if (!(published && context_find_record(context)) && !context->labels_size)
+	if (!(published && context_find_record(context)) && !labels)
 		return 0;
-	bytes = sizeof(struct context_record) + context->labels_size + context->attributes_size;
+	bytes = sizeof(struct context_record) + labels + context->attributes_size;
 	return (bytes + 7) & ~(size_t)7;
 }
 
@@ -141,6 +145,10 @@ void thread_context_write(const struct thread_context *context, void *to)
 	if (context->labels_size)
 		memcpy(record->bytes, context->labels, context->labels_size);
 	record->labels = context->labels_size;
-	if (copy_attributes(context, record->bytes + context->labels_size))
+	if (context->go_labels_size)
+		record->labels = (uint16_t)(record->labels +
+					    go_labels_copy((char *)record->bytes + record->labels,
+							   context->go_labels_size));
+	if (copy_attributes(context, record->bytes + record->labels))
 		record->attributes = context->attributes_size;
 }

@@ -1,10 +1,11 @@
-/* Context of the calling thread for its samples, from two sources:
+/* Context of the calling thread for its samples, from three sources:
  *
  * * the OpenTelemetry context of the thread, if the program publishes one (OTEP 4947: a
  *   thread-local variable `otel_thread_ctx_v1`, in any module, which points to a record)
  * * the labels from asprof_agent_label()
+ * * the labels of its goroutine (engine/runtime/go/go_labels.h)
  *
- * In a program without either, the cost is two loads per sample. */
+ * In a program without any, the cost is three loads per sample. */
 #ifndef ENGINE_CONTEXT_THREAD_CONTEXT_H
 #define ENGINE_CONTEXT_THREAD_CONTEXT_H
 
@@ -43,7 +44,7 @@ struct thread_context {
 	uint8_t trace_id[16], span_id[8];
 	const char *labels;
 	uintptr_t attributes;
-	uint16_t labels_size, attributes_size;
+	uint16_t labels_size, go_labels_size, attributes_size;
 	/* READ bytes of the record. One system call copies a whole block at the cost of a word. */
 	uint16_t read;
 	_Alignas(8) uint8_t bytes[128];

@@ -8,6 +8,7 @@
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_record.h"
 #include "engine/runtime/frame_table.h"
+#include "engine/runtime/go/go_labels.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/sampler.h"

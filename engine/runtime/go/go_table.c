@@ -40,29 +40,34 @@ struct compiler {
 	bool is_signal_return;
 };
 
-bool go_table_is_for(const struct image *image)
+static bool note_is_in(const char *notes, size_t size)
 {
-	char notes[1024];
-	const Elf64_Phdr *phdr;
 	Elf64_Nhdr note;
 
-	for (size_t i = 0; i < image->phdr_count; i++) {
-		size_t at = 0, size;
-
-		phdr = &image->phdrs[i];
-		size = phdr->p_memsz < sizeof(notes) ? phdr->p_memsz : sizeof(notes);
-		if (phdr->p_type != PT_NOTE ||
-		    process_memory_read(image->bias + phdr->p_vaddr, notes, size))
-			continue;
-		while (at < size && size - at >= sizeof(note) + sizeof(GO_NOTE)) {
-			memcpy(&note, notes + at, sizeof(note));
-			if (note.n_type == GO_NOTE_TYPE &&
-			    !strcmp(notes + at + sizeof(note), GO_NOTE))
-				return true;
-			at += sizeof(note) + (((size_t)note.n_namesz + 3) & ~(size_t)3) +
-			      (((size_t)note.n_descsz + 3) & ~(size_t)3);
-		}
+	for (size_t at = 0; at < size && size - at >= sizeof(note) + sizeof(GO_NOTE);
+	     at += sizeof(note) + (((size_t)note.n_namesz + 3) & ~(size_t)3) +
+		   (((size_t)note.n_descsz + 3) & ~(size_t)3)) {
+		memcpy(&note, notes + at, sizeof(note));
+		if (note.n_type == GO_NOTE_TYPE && !strcmp(notes + at + sizeof(note), GO_NOTE))
+			return true;
 	}
+	return false;
+}
+
+bool go_note_is_in(uintptr_t bias, const Elf64_Phdr *phdr)
+{
+	char notes[1024];
+	size_t size = phdr->p_memsz < sizeof(notes) ? phdr->p_memsz : sizeof(notes);
+
+	return phdr->p_type == PT_NOTE && !process_memory_read(bias + phdr->p_vaddr, notes, size) &&
+	       note_is_in(notes, size);
+}
+
+bool go_table_is_for(const struct image *image)
+{
+	for (size_t i = 0; i < image->phdr_count; i++)
+		if (go_note_is_in(image->bias, &image->phdrs[i]))
+			return true;
 	return false;
 }
 

@@ -8,6 +8,9 @@
 #include "engine/cfi/cfi.h"
 #include "engine/modules/module_image.h"
 
+/* Whether PHDR, of a module that is loaded at BIAS, has the note of Go's linker. */
+bool go_note_is_in(uintptr_t bias, const Elf64_Phdr *phdr);
+
 /* Whether IMAGE is a Go program, according to the note of Go's linker. */
 bool go_table_is_for(const struct image *image);
 
