@@ -316,6 +316,15 @@ void signal_handlers_remove(bool with_faults)
 			fault_remove(signo);
 }
 
+/* Let ACTION, the library's for a fault, run with the signal mask and on the stack of PROGRAM, if that has a handler. */
+static void action_take_program(struct sigaction *action, const struct sigaction *program)
+{
+	if (program->sa_handler == SIG_DFL || program->sa_handler == SIG_IGN)
+		return;
+	action->sa_mask = program->sa_mask;
+	action->sa_flags = program->sa_flags | SA_SIGINFO;
+}
+
 void signal_handlers_restore_faults(void)
 {
 	struct sigaction now;
@@ -332,24 +341,48 @@ void signal_handlers_restore_faults(void)
 	}
 }
 
-int async_profiler_set_action(int signo, const struct sigaction *action, struct sigaction *old)
+/* Get the program's action of SIGNO from the kernel's. */
+static void action_show_program(int signo, struct sigaction *action)
 {
 	static const struct sigaction by_default = { .sa_handler = SIG_DFL };
-	struct sigaction changed, before = by_default;
+
+	action->sa_handler = program_handler_visible(action->sa_handler);
+	sample_unwrap(signo, action);
+	if (action->sa_handler != fatal_visible_handler(action->sa_handler))
+		*action = by_default;
+}
+
+/* Set the library's handler of a fault. It calls the program's handler, which needs its own signal mask and stack. */
+static int fault_set_action(int signo, struct sigaction *action, struct sigaction *before)
+{
+	if (REAL(sigaction)(signo, NULL, before))
+		return -1;
+	action_show_program(signo, before);
+	action_take_program(action, before);
+	if (REAL(sigaction)(signo, action, before))
+		return -1;
+	action_show_program(signo, before);
+	fault_store(signo, action, before);
+	return 0;
+}
+
+int async_profiler_set_action(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction changed, before = { .sa_handler = SIG_DFL };
 
 	/* async-profiler would wake its threads by SIGIO. Here they are woken without it (asyncprof/sleep_calls.h),
 	 * and SIGIO belongs to the program. */
 	if (signo != SIGIO) {
 		if (action)
 			action = action_wrap(signo, action, &changed);
-		if (REAL(sigaction)(signo, action, &before))
+		if (action && async_profiler_contains((void *)action->sa_handler)) {
+			changed = *action;
+			if (fault_set_action(signo, &changed, &before))
+				return -1;
+		} else if (REAL(sigaction)(signo, action, &before)) {
 			return -1;
-		before.sa_handler = program_handler_visible(before.sa_handler);
-		sample_unwrap(signo, &before);
-		if (before.sa_handler != fatal_visible_handler(before.sa_handler))
-			before = by_default;
-		if (action && async_profiler_contains((void *)action->sa_handler))
-			fault_store(signo, action, &before);
+		}
+		action_show_program(signo, &before);
 		action_show_library(signo, !action, &before);
 	}
 	if (old)
