@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/own_thread.h"
 #include "core/timer/cpu_timer.h"
 #include "core/signal_share.h"
 #include "core/system.h"
@@ -171,7 +172,11 @@ long timer_calls_delete(long id)
 	if (!entry)
 		return fail_with_errno(EINVAL);
 	atomic_store(&entry->tid, 0);
-	cpu_timer_stop(&entry->timer);
+	/* async-profiler's thread stops all; other threads call this at their end. */
+	if (own_thread_is())
+		cpu_timer_stop(&entry->timer);
+	else
+		cpu_timer_stop_own(&entry->timer);
 	entry_free((uint32_t)id);
 	return 0;
 }

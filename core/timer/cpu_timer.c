@@ -124,6 +124,7 @@ static int cpu_timer_set_cpu(struct cpu_timer *timer, uint64_t at_ns)
 
 static int cpu_timer_set_fine(struct cpu_timer *timer, uint64_t left_ns)
 {
+	atomic_store(&timer->is_fine_due, true);
 	return thread_timer_set(&timer->fine, CLOCK_MONOTONIC, &timer->signal, 0, left_ns, 0,
 				!thread_timer_exists(&timer->cpu));
 }
@@ -139,7 +140,7 @@ static int cpu_timer_set_next(struct cpu_timer *timer, uint64_t base_ns, uint64_
 
 	if (left > lead_ns(timer)) {
 		if (signal_share_is_scarce())
-			thread_timer_delete(&timer->fine);
+			thread_timer_delete_own(&timer->fine);
 		return cpu_timer_set_cpu(timer, target - lead_ns(timer));
 	}
 	if (!is_self)
@@ -161,6 +162,7 @@ void cpu_timer_init(struct cpu_timer *timer, const struct timer_signal *signal)
 {
 	timer->signal = *signal;
 	base_store(timer, STOPPED);
+	atomic_store(&timer->is_fine_due, false);
 }
 
 int cpu_timer_create(struct cpu_timer *timer)
@@ -229,6 +231,7 @@ void cpu_timer_continue(struct cpu_timer *timer, uint64_t cpu_ns, bool has_waite
 {
 	uint64_t base = base_load(timer), next;
 
+	cpu_timer_signal_arrived(timer);
 	if (base == STOPPED)
 		return;
 	next = targets_reached(timer, base, cpu_ns);
@@ -264,7 +267,7 @@ uint32_t cpu_timer_end(struct cpu_timer *timer)
 
 	if (base_load(timer) == STOPPED)
 		return 0;
-	thread_timer_delete(&timer->fine);
+	thread_timer_delete_own(&timer->fine);
 	/* A thread cannot use more CPU time than has passed. */
 	if (timer->begun_ns && life + BIRTH_NS < timer->first_ns) {
 		life_record(life);
@@ -289,6 +292,17 @@ bool cpu_timer_may_have_expired(const struct cpu_timer *timer)
 	       cpu_timer_now(timer) + 2 * tick_ns() >= atomic_load(&timer->expires_ns);
 }
 
+void cpu_timer_signal_arrived(struct cpu_timer *timer)
+{
+	atomic_store(&timer->is_fine_due, false);
+}
+
+bool cpu_timer_expects_fine(const struct cpu_timer *timer)
+{
+	return thread_timer_exists(&timer->fine) &&
+	       (atomic_load(&timer->is_fine_due) || thread_timer_is_armed(&timer->fine));
+}
+
 void cpu_timer_pause(struct cpu_timer *timer)
 {
 	base_store(timer, STOPPED);
@@ -299,6 +313,13 @@ void cpu_timer_stop(struct cpu_timer *timer)
 {
 	cpu_timer_pause(timer);
 	thread_timer_delete(&timer->fine);
+}
+
+void cpu_timer_stop_own(struct cpu_timer *timer)
+{
+	base_store(timer, STOPPED);
+	thread_timer_delete_own(&timer->cpu);
+	thread_timer_delete_own(&timer->fine);
 }
 
 uint64_t cpu_timer_now(const struct cpu_timer *timer)

@@ -33,6 +33,7 @@ struct cpu_timer {
 	uint32_t fine_count;         /* expirations of the fine timer for that target */
 	uint32_t lead;               /* of the CPU timer, in half ticks */
 	struct thread_timer cpu, fine;
+	_Atomic bool is_fine_due; /* the fine timer was set, and no signal has arrived since then */
 };
 
 /* Choose the position of the next thread's first target in its interval. Without it, all processes would have the
@@ -69,12 +70,19 @@ void cpu_timer_disarm(struct cpu_timer *timer);
 /* True if the CPU timer may have expired, or will at one of the next ticks: its signal may be pending. Any thread. */
 bool cpu_timer_may_have_expired(const struct cpu_timer *timer);
 
+/* In the handler, while no samples are taken. */
+void cpu_timer_signal_arrived(struct cpu_timer *timer);
+
+/* True if the fine timer's signal may still arrive. Any thread. */
+bool cpu_timer_expects_fine(const struct cpu_timer *timer);
+
 /* Request no more samples, and delete the CPU timer. The fine timer stays: its signal may be pending for a thread that
  * waits, and the kernel would drop it after it has ended the wait. Any thread. */
 void cpu_timer_pause(struct cpu_timer *timer);
 
-/* Request no more samples, and delete the kernel timers. Any thread. */
+/* Request no more samples, and delete the kernel timers. Any thread; the second function is for the thread itself. */
 void cpu_timer_stop(struct cpu_timer *timer);
+void cpu_timer_stop_own(struct cpu_timer *timer);
 
 /* The CPU time of the thread in nanoseconds; 0 when the thread has ended. */
 uint64_t cpu_timer_now(const struct cpu_timer *timer);

@@ -6,6 +6,9 @@
 
 #include "core/kernel.h"
 #include "core/signal_share.h"
+#include "core/timer/dropped_signals.h"
+
+_Atomic uint64_t dropped_signals;
 
 /* See clock_getcpuclockid(3). The inverted id is shifted by three bits. The lower bits are the clock's kind: "one
  * thread" (4) and "scheduler" (2). */
@@ -71,15 +74,22 @@ bool thread_timer_is_armed(const struct thread_timer *timer)
 	       (left.it_value.tv_sec || left.it_value.tv_nsec);
 }
 
-void thread_timer_disarm(const struct thread_timer *timer)
+void thread_timer_set_own(const struct thread_timer *timer, uint64_t after_ns)
 {
-	static const struct itimerspec never;
+	struct itimerspec when = { .it_value = timespec_of(after_ns) };
 
 	if (thread_timer_exists(timer))
-		thread_timer_arm(timer, 0, &never);
+		thread_timer_arm(timer, 0, &when);
 }
 
-void thread_timer_delete(struct thread_timer *timer)
+void thread_timer_disarm(const struct thread_timer *timer)
+{
+	dropped_signals_begin();
+	thread_timer_set_own(timer, 0);
+	dropped_signals_end();
+}
+
+void thread_timer_delete_own(struct thread_timer *timer)
 {
 	uint32_t id_plus_one = atomic_exchange(&timer->id_plus_one, 0);
 
@@ -87,4 +97,13 @@ void thread_timer_delete(struct thread_timer *timer)
 		return;
 	kernel_call4(SYS_timer_delete, (long)id_plus_one - 1, 0, 0, 0);
 	signal_share_release();
+}
+
+void thread_timer_delete(struct thread_timer *timer)
+{
+	if (!thread_timer_exists(timer))
+		return;
+	dropped_signals_begin();
+	thread_timer_delete_own(timer);
+	dropped_signals_end();
 }

@@ -46,10 +46,15 @@ int thread_timer_set(struct thread_timer *timer, clockid_t clock, const struct t
 /* True if TIMER exists and has not expired. For timers without an interval. */
 bool thread_timer_is_armed(const struct thread_timer *timer);
 
+/* Set TIMER again in the thread that it signals, if it exists. 0: disarm it. */
+void thread_timer_set_own(const struct thread_timer *timer, uint64_t after_ns);
+
 /* Disarm TIMER, if it exists. */
 void thread_timer_disarm(const struct thread_timer *timer);
 
-/* Delete TIMER, if it exists. When two threads call it at once, one deletes the timer. */
+/* Delete TIMER, if it exists. When two threads call it at once, one deletes the timer. The second function is for the
+ * thread that the timer signals: it is in no call that a dropped signal ends (core/timer/dropped_signals.h). */
 void thread_timer_delete(struct thread_timer *timer);
+void thread_timer_delete_own(struct thread_timer *timer);
 
 #endif

@@ -96,14 +96,6 @@ static void loop_iterations_set_due(uint64_t in)
 			      memory_order_relaxed);
 }
 
-static void loop_iteration_timer_set(const struct loop_iteration *iteration, uint64_t ns)
-{
-	const struct itimerspec then = { .it_value = { .tv_sec = (time_t)(ns / 1000000000u),
-						       .tv_nsec = (long)(ns % 1000000000u) } };
-
-	kernel_call4(SYS_timer_settime, iteration->timer, 0, (long)&then, 0);
-}
-
 /* In a loop that iterates rarely, this very iteration may stall, and the watcher may take long to
  * run. */
 void loop_iteration_wake_watcher(struct loop_iteration *iteration)
@@ -114,10 +106,10 @@ void loop_iteration_wake_watcher(struct loop_iteration *iteration)
 	loop_iterations_set_due(
 		loop_watcher.limit_ns); /* after the wake-up: see loop_iterations_check() */
 	atomic_store(&iteration->watched, atomic_load(&iteration->began));
-	if (!loop_watcher.signo || !atomic_load(&iteration->has_timer))
+	if (!loop_watcher.signo || !thread_timer_exists(&iteration->timer))
 		return;
 	atomic_store(&iteration->armed, true);
-	loop_iteration_timer_set(iteration, loop_watcher.limit_ns);
+	thread_timer_set_own(&iteration->timer, loop_watcher.limit_ns);
 }
 
 /* True STALLS_REPORTED_PER_SECOND times a second. (Of two threads that start a new second at once,
@@ -171,7 +163,7 @@ void loop_iteration_end_watched(struct loop_iteration *iteration)
 
 	atomic_store(&iteration->watched, 0);
 	if (atomic_exchange(&iteration->armed, false) && iteration->sampled != began)
-		loop_iteration_timer_set(iteration, 0);
+		thread_timer_set_own(&iteration->timer, 0);
 	if (!atomic_load(&loop_iterations.on) || began & LOOP_ITERATION_OVER ||
 	    began < loop_watcher.opened ||
 	    (int64_t)(now - began) <= (int64_t)loop_watcher.limit_ticks)
@@ -270,11 +262,8 @@ void loop_iterations_open(uint64_t ns, uint64_t ticks, int signo)
 
 static void loop_iteration_timer_delete(struct loop_iteration *iteration)
 {
-	if (!atomic_exchange(&iteration->has_timer, false))
-		return;
 	atomic_store(&iteration->armed, false);
-	kernel_call4(SYS_timer_delete, iteration->timer, 0, 0, 0);
-	signal_share_release();
+	thread_timer_delete(&iteration->timer);
 }
 
 static void loop_iteration_release(struct loop_iteration *iteration)
@@ -287,24 +276,13 @@ static void loop_iteration_release(struct loop_iteration *iteration)
 	atomic_store_explicit(&iteration->tid, 0, memory_order_release);
 }
 
-static bool loop_iteration_timer_create(struct loop_iteration *iteration, pid_t tid)
+static int loop_iteration_timer_set(struct loop_iteration *iteration, pid_t tid, uint64_t after_ns)
 {
-	struct sigevent event = {
-		.sigev_notify = SIGEV_THREAD_ID,
-		.sigev_signo = loop_watcher.signo,
-		.sigev_value.sival_ptr = iteration,
-	};
-	bool made;
+	struct timer_signal signal = { .tid = tid,
+				       .signo = loop_watcher.signo,
+				       .value = (uintptr_t)iteration };
 
-	event.sigev_notify_thread_id = tid;
-	if (!signal_share_reserve(false))
-		return false;
-	made = !kernel_call4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event,
-			     (long)&iteration->timer, 0);
-	atomic_store(&iteration->has_timer, made);
-	if (!made)
-		signal_share_release();
-	return made;
+	return thread_timer_set(&iteration->timer, CLOCK_MONOTONIC, &signal, 0, after_ns, 0, false);
 }
 
 static bool loop_iterations_limit_reached(void)
@@ -321,15 +299,15 @@ static void loop_iteration_watch(struct loop_iteration *iteration, uint64_t bega
 				 uint64_t left)
 {
 	atomic_store(&iteration->watched, began);
-	if (!loop_watcher.signo || loop_iterations_limit_reached() ||
-	    (!atomic_load(&iteration->has_timer) && !loop_iteration_timer_create(iteration, tid)))
+	if (!loop_watcher.signo || loop_iterations_limit_reached())
 		return;
 	atomic_store(&iteration->armed, true);
-	loop_iteration_timer_set(iteration, loop_iterations_ticks_to_ns(left) + 1);
-	if ((atomic_load(&iteration->watched) != began ||
-	     atomic_load(&iteration->began) != began) &&
-	    atomic_exchange(&iteration->armed, false))
-		loop_iteration_timer_set(iteration, 0);
+	if (loop_iteration_timer_set(iteration, tid, loop_iterations_ticks_to_ns(left) + 1))
+		atomic_store(&iteration->armed, false);
+	else if ((atomic_load(&iteration->watched) != began ||
+		  atomic_load(&iteration->began) != began) &&
+		 atomic_exchange(&iteration->armed, false))
+		thread_timer_disarm(&iteration->timer);
 }
 
 /* Check one iteration. Returns the ticks until it is late; UINT64_MAX: it is over, or was found

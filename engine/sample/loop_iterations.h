@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #include "core/clock.h"
+#include "core/timer/thread_timer.h"
 #include "core/wake.h"
 #include "engine/sample/ring.h"
 
@@ -50,10 +51,9 @@ struct loop_iteration {
 	bool truncated;
 
 	/* Used by the watcher. */
-	uint64_t seen;          /* last seen value of BEGAN */
-	uint64_t late;          /* start of the iteration that was found too long */
-	_Atomic bool has_timer; /* also set by the thread */
-	int timer;
+	uint64_t seen;             /* last seen value of BEGAN */
+	uint64_t late;             /* start of the iteration that was found too long */
+	struct thread_timer timer; /* also set by the thread */
 
 	_Atomic bool ended; /* the thread has ended or is ending; the watcher releases this state */
 	_Atomic pid_t tid;  /* 0: free */

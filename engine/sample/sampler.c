@@ -19,6 +19,7 @@
 #include "core/signal_share.h"
 #include "core/shared.h"
 #include "core/system.h"
+#include "core/timer/dropped_signals.h"
 #include "engine/context/thread_labels.h"
 #include "engine/jfr/jfr_types.h"
 #include "engine/reading/memory_reader.h"
@@ -368,6 +369,8 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 		take_sample((struct thread *)slot, value & CLOCK_KIND_BITS, uc);
 	else if ((value & CLOCK_KIND_BITS) == CLOCK_OF_WALL)
 		thread_clock_interrupted(&((struct thread *)slot)->clock);
+	else
+		cpu_timer_signal_arrived(&((struct thread *)slot)->clock.cpu);
 }
 
 static int disposition_of_program(int signo, struct disposition *now)
@@ -584,7 +587,9 @@ uint64_t sampler_call_off(void)
 	if (!sampler_call_pends() || !atomic_compare_exchange_strong(&delayed_call.pid, &pid, 0))
 		return 0;
 	kernel_call4(SYS_timer_gettime, delayed_call.timer, (long)&left, 0, 0);
+	dropped_signals_begin();
 	kernel_call4(SYS_timer_delete, delayed_call.timer, 0, 0, 0);
+	dropped_signals_end();
 	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec + 1;
 }
 

@@ -93,7 +93,7 @@ void thread_clock_pause(struct thread_clock *clock)
 
 bool thread_clock_expects_signal(const struct thread_clock *clock)
 {
-	return atomic_load(&clock->under_way) || thread_timer_is_armed(&clock->cpu.fine);
+	return atomic_load(&clock->under_way) || cpu_timer_expects_fine(&clock->cpu);
 }
 
 void thread_clock_stop(struct thread_clock *clock)

@@ -32,16 +32,16 @@ static const char timer_mark;
 
 bool restart_next(struct restart *restart, uintptr_t frame)
 {
-	if (!sample_is_noted(restart->notes, frame))
+	if (!restart_may_follow(restart, frame))
 		return false;
 	if (!restart->is_on) {
-		restart->error = sample_note.error;
 		/* (A frame that is not higher was left by siglongjmp.) */
 		restart->outer = current.frame > frame ? current.frame : 0;
 		restart->is_on = true;
 		current.frame = frame;
 	}
 	restart->notes = sample_note.count;
+	restart->dropped = dropped_signals_count();
 	atomic_signal_fence(
 		memory_order_seq_cst); /* a handler that is not counted here sees the frame */
 	return program_handled == restart->handled;
@@ -100,7 +100,8 @@ void restart_program_handler(uintptr_t sp)
 	if (!current.frame || current.shots || current.frame - sp >= SAMPLE_NEAR)
 		return;
 	atomic_fetch_add(&timers, 1);
-	if (!(atomic_load(&spared) & UINT64_C(1) << (sample_note.signo - 1)) &&
+	/* (Without a signal so far, the thread's only one was dropped.) */
+	if (sample_note.signo && !(atomic_load(&spared) & UINT64_C(1) << (sample_note.signo - 1)) &&
 	    restart_create_timer(sample_note.signo))
 		current.shots = TIMER_MOST;
 	else
@@ -137,4 +138,5 @@ void restart_after_fork(void)
 {
 	atomic_store(&timers, 0);
 	current.shots = 0;
+	dropped_signals_after_fork();
 }

@@ -1,5 +1,8 @@
 /* Restarts a call that a sample interrupted, and no signal of the program.
  *
+ * A sample leaves a note (sample_note.h). Its signal may also be dropped after it has interrupted the call
+ * (core/timer/dropped_signals.h).
+ *
  * The restarted call goes to the next definition of its function (real.h), like the first one: the C library and
  * other preloads see the same as without samples.
  *
@@ -13,20 +16,31 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "core/timer/dropped_signals.h"
 #include "preload/interpose/sample_note.h"
 
 /* State of one call, from before its first try to its end. */
 struct restart {
 	unsigned long handled, notes;
-	bool is_on;      /* the call was restarted; the members below are valid */
-	int error;       /* errno before the first sample */
-	uintptr_t outer; /* frame of the restarted call that this call is part of; 0: none */
+	uint64_t dropped; /* dropped_signals_count() */
+	int error;        /* errno before the call */
+	bool is_on;       /* the call was restarted; OUTER is valid */
+	uintptr_t outer;  /* frame of the restarted call that this call is part of; 0: none */
 };
 
 /* Return the state before the first try. */
 static inline struct restart restart_prepare(void)
 {
-	return (struct restart){ .handled = program_handled, .notes = sample_note.count };
+	return (struct restart){ .handled = program_handled,
+				 .notes = sample_note.count,
+				 .dropped = dropped_signals_count(),
+				 .error = errno };
+}
+
+/* True if a sample, or its dropped signal, may have interrupted the call of FRAME or cut it short. */
+static inline bool restart_may_follow(const struct restart *restart, uintptr_t frame)
+{
+	return sample_is_noted(restart->notes, frame) || dropped_signals_since(restart->dropped);
 }
 
 /* After a try that was interrupted or cut short. FRAME is the interposer's. Returns true when only a sample was the

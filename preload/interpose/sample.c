@@ -13,6 +13,7 @@
 #include "core/agent/async_profiler.h"
 #include "core/disposition.h"
 #include "core/system.h"
+#include "core/timer/dropped_signals.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
@@ -168,7 +169,7 @@ static void note_restart(const ucontext_t *context, uintptr_t before, bool inter
 
 /* After the engine's handler: the kernel has ended the call at PC, or cut it short. async-profiler sets back some
  * calls, whatever else arrived. */
-static void call_continue(ucontext_t *context, uintptr_t pc, int error, int signo)
+static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 {
 	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
 	bool by_program = program_handler_is_next(context);
@@ -182,7 +183,6 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int error, int sign
 	/* The interposers check themselves whether a handler of the program has run. */
 	sample_note.count++;
 	sample_note.sp = sp;
-	sample_note.error = error;
 	sample_note.signo = signo;
 }
 
@@ -209,7 +209,7 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	else if (handler)
 		handler(signo, info, context);
 	if (interrupted)
-		call_continue(uc, pc, saved, signo);
+		call_continue(uc, pc, signo);
 	note_restart(uc, pc, interrupted);
 	errno = saved;
 }
@@ -399,9 +399,22 @@ static bool action_replace(int signo, const struct disposition *wanted, const vo
 	return false;
 }
 
+/* Ignore SIGNO, whose action is OURS, for a moment. */
+static bool sample_drop_pending(int signo, const struct disposition *ours)
+{
+	static const struct disposition ignored = { .handler = (void *)SIG_IGN };
+	bool is_done;
+
+	dropped_signals_begin();
+	is_done = action_replace(signo, &ignored, ours->handler) &&
+		  action_replace(signo, ours, (void *)SIG_IGN);
+	dropped_signals_end();
+	return is_done;
+}
+
 int sample_remove(int signo)
 {
-	struct disposition ours, wanted = { .handler = (void *)SIG_IGN };
+	struct disposition ours, wanted = { 0 };
 	int err = disposition_get(signo, &ours);
 
 	if (err)
@@ -409,8 +422,7 @@ int sample_remove(int signo)
 	atomic_store(&removed, signo);
 	if (!restart_exclude_signal(signo))
 		return -EBUSY;
-	if (ours.handler != (void *)on_sample || !action_replace(signo, &wanted, ours.handler) ||
-	    !action_replace(signo, &ours, (void *)SIG_IGN))
+	if (ours.handler != (void *)on_sample || !sample_drop_pending(signo, &ours))
 		return -EBUSY;
 	wait_for_processors();
 	if (__atomic_load_n(&held, __ATOMIC_RELAXED) >> (signo - 1) & 1) {

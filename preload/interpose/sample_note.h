@@ -13,7 +13,6 @@ extern __thread unsigned long program_handled;
 extern __thread struct sample_note {
 	unsigned long count;
 	uintptr_t sp; /* stack pointer in the call */
-	int error;    /* errno before the sample */
 	int signo;    /* the sample's signal */
 } sample_note;
 

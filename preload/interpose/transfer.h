@@ -48,7 +48,7 @@ long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start,
 		value_ = (first);                                                                \
 		if (__builtin_expect(limited_, 0))                                               \
 			transfer_frame = 0;                                                      \
-		if (__builtin_expect(sample_is_noted(restart_.notes, SAMPLE_FRAME), 0))          \
+		if (__builtin_expect(restart_may_follow(&restart_, SAMPLE_FRAME), 0))            \
 			value_ = (__typeof__(value_))transfer_continue(                          \
 				&restart_, SAMPLE_FRAME, start_, (long)value_, enter,            \
 				(const long[TRANSFER_LONGS]){ __VA_ARGS__ });                    \

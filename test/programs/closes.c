@@ -1,16 +1,19 @@
 /* Threads wait shortly for a socket and close it: the peer must see the end, and the port must be free.
- * Arguments: seconds, threads. */
+ * Arguments: seconds, threads, and optionally "changes": meanwhile the interval of CPU samples changes. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "preload/asprof_agent.h"
 
 #define THREADS_MAX 64
 
@@ -100,9 +103,33 @@ static void *opens_and_closes(void *argument)
 	return NULL;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Return the number of changes. */
+static int change_intervals(uint64_t until_ms)
+{
+	int changes = 0;
+
+	while (!asprof_agent_running())
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	while (now_ms() < until_ms) {
+		check(!asprof_agent_set("CPU_INTERVAL", changes % 2 ? "1ms" : "2ms"), "a change");
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+		changes++;
+	}
+	return changes;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t ids[THREADS_MAX];
+	int changes = 0;
 
 	threads = argc > 2 ? atoi(argv[2]) : 0;
 	if (threads < 1 || threads > THREADS_MAX)
@@ -110,10 +137,13 @@ int main(int argc, char **argv)
 	for (int i = 0; i < threads; i++)
 		check(!pthread_create(&ids[i], NULL, opens_and_closes, (void *)(size_t)(i + 1)),
 		      "pthread_create");
-	nanosleep(&(struct timespec){ .tv_sec = atoi(argv[1]) }, NULL);
+	if (argc > 3 && asprof_agent_running)
+		changes = change_intervals(now_ms() + (uint64_t)atoi(argv[1]) * 1000);
+	else
+		nanosleep(&(struct timespec){ .tv_sec = atoi(argv[1]) }, NULL);
 	stops = true;
 	for (int i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
-	puts("ok");
+	printf(argc > 3 ? "%d changes\n" : "ok\n", changes);
 	return 0;
 }

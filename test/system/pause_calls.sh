@@ -1,6 +1,6 @@
 #!/bin/bash
-# Pauses of the profiler do not end the program's calls with EINTR: a requested sample arrives before its timer is
-# deleted.
+# Pauses of the profiler and changes of its intervals do not end the program's calls with EINTR: the kernel drops the
+# pending signals of deleted timers after they have interrupted a call.
 . "$(dirname "$0")/agent.inc"
 closes=$(program closes)
 # shellcheck disable=SC2016 # expanded by the inner shell
@@ -21,4 +21,10 @@ while kill -0 "$pid" 2>/dev/null; do
 done
 wait "$job" || fail "status $? after $pauses pauses: $(cat "$work/met")"
 [ "$pauses" -ge 2 ] || fail "$pauses pauses: $(cat "$work/answer")"
+# (Many threads: the kernel must find one that waits for a processor with a signal.)
+for engine in $(engines); do
+	changed=$(profiled "$work/out" "$engine" WALL_INTERVAL=off CPU_INTERVAL=1ms BUDGET=off "$closes" "${SECONDS_EACH:-10}" 48 changes) ||
+		fail "$engine: status $? $changed"
+	[ "${changed% *}" -ge 2 ] || fail "$engine: $changed"
+done
 echo ok

@@ -399,11 +399,8 @@ END_TEST
 /* True when ITERATION's timer is armed. */
 static bool is_armed(const struct loop_iteration *iteration)
 {
-	struct itimerspec now = { 0 };
-
-	ck_assert(iteration->has_timer);
-	ck_assert_int_eq(kernel_call4(SYS_timer_gettime, iteration->timer, (long)&now, 0, 0), 0);
-	return now.it_value.tv_sec || now.it_value.tv_nsec;
+	ck_assert(thread_timer_exists(&iteration->timer));
+	return thread_timer_is_armed(&iteration->timer);
 }
 
 /* The kernel interrupts a late thread; another thread finds its timer disarmed. */

@@ -148,6 +148,28 @@ START_TEST(a_pause_replaces_the_signal_of_the_cpu_timer)
 }
 END_TEST
 
+/* Targets within a few ticks need the fine timer only. */
+START_TEST(a_pending_signal_is_expected)
+{
+	struct thread_timers timers = { .signo = SIGRTMIN, .cpu_interval_ns = 1000000 };
+	struct thread_clock thread = { 0 };
+	sigset_t set;
+
+	thread = started_blocked(&set);
+	thread_clock_stop(&thread);
+	ck_assert(!thread_clock_expects_signal(&thread));
+	thread_clock_open(&timers);
+	thread_clock_start(&thread, true);
+	while (thread_timer_is_armed(&thread.cpu.fine))
+		;
+	ck_assert(thread_clock_expects_signal(&thread));
+	ck_assert(signal_arrives(&set, CLOCK_OF_CPU));
+	cpu_timer_signal_arrived(&thread.cpu);
+	ck_assert(!thread_clock_expects_signal(&thread));
+	thread_clock_stop(&thread);
+}
+END_TEST
+
 START_TEST(no_such_thread)
 {
 	struct thread_clock thread = { 0 };
@@ -171,6 +193,7 @@ int main(void)
 	tcase_add_test(tests, forbidden);
 	tcase_add_test(tests, closed);
 	tcase_add_test(tests, a_pause_keeps_pending_signals);
+	tcase_add_test(tests, a_pending_signal_is_expected);
 	tcase_add_test(tests, no_such_thread);
 	return suite_run(tests);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/signal_share.h"
+#include "core/timer/dropped_signals.h"
 #include "test/fixtures/suite.h"
 
 #define ROUNDS 30000
@@ -49,10 +50,36 @@ START_TEST(no_timer_is_left)
 }
 END_TEST
 
+/* A thread that deletes its own timer is in no system call that the signal could have ended. */
+START_TEST(counts_what_may_drop_signals)
+{
+	struct timer_signal signal_of = { .tid = gettid(), .signo = SIGRTMIN, .value = 1 };
+	uint64_t count = dropped_signals_count();
+
+	thread_timer_set(&timer, CLOCK_MONOTONIC, &signal_of, 0, 1000000000, 0, false);
+	thread_timer_set_own(&timer, 2000000000);
+	thread_timer_delete_own(&timer);
+	thread_timer_delete(&timer);
+	ck_assert(!dropped_signals_since(count));
+	thread_timer_set(&timer, CLOCK_MONOTONIC, &signal_of, 0, 1000000000, 0, false);
+	thread_timer_disarm(&timer);
+	ck_assert(dropped_signals_since(count));
+	count = dropped_signals_count();
+	thread_timer_delete(&timer);
+	ck_assert(dropped_signals_since(count));
+	count = dropped_signals_count();
+	dropped_signals_begin();
+	ck_assert(dropped_signals_since(dropped_signals_count()));
+	dropped_signals_end();
+	ck_assert(dropped_signals_since(count) && !dropped_signals_since(dropped_signals_count()));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("thread_timer");
 
 	tcase_add_test(tests, no_timer_is_left);
+	tcase_add_test(tests, counts_what_may_drop_signals);
 	return suite_run(tests);
 }
