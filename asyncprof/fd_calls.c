@@ -169,6 +169,22 @@ static long do_write(const long a[])
 	return write((int)a[0], (const void *)a[1], (size_t)a[2]);
 }
 
+#define LOG_EVENT_MAX 64
+
+/* True for an event of the log that a thread has started or ended. async-profiler writes it to the recording in that
+ * thread, which would wait twice for the proxy. The event begins with its length. */
+static bool is_log_of_thread(const uint8_t *data, size_t length)
+{
+	static const char *const texts[] = { "thread_start: 0x", "thread_end: 0x" };
+
+	if (length > LOG_EVENT_MAX || (*data & 0x7f) != length)
+		return false;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (memmem(data, length, texts[i], strlen(texts[i])))
+			return true;
+	return false;
+}
+
 /* Between commands and during the start, async-profiler logs to standard output. In a forked child it writes events
  * of threads and libraries to the recording, which is the parent's. */
 ssize_t engine_write(int fd, const void *data, size_t length)
@@ -176,7 +192,7 @@ ssize_t engine_write(int fd, const void *data, size_t length)
 	const char *text = data;
 	int shown = (int)length;
 
-	if (owner_process_is_parent())
+	if (owner_process_is_parent() || (length && is_log_of_thread(data, length)))
 		return (ssize_t)length;
 	if (fd != STDOUT_FILENO)
 		return ASK(do_write, fd, (long)data, (long)length);
