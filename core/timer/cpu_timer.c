@@ -264,19 +264,21 @@ uint32_t cpu_timer_end(struct cpu_timer *timer)
 {
 	uint64_t life = timer->begun_ns ? clock_monotonic_ns() - timer->begun_ns : UINT64_MAX / 2;
 	uint64_t cpu_ns;
+	uint32_t due = 0;
 
 	if (base_load(timer) == STOPPED)
 		return 0;
-	thread_timer_delete_own(&timer->fine);
 	/* A thread cannot use more CPU time than has passed. */
 	if (timer->begun_ns && life + BIRTH_NS < timer->first_ns) {
 		life_record(life);
-		return 0;
+	} else {
+		cpu_ns = clock_cpu_ns();
+		if (timer->begun_ns)
+			life_record(cpu_ns < life ? cpu_ns : life);
+		due = cpu_timer_advance(timer, cpu_ns);
 	}
-	cpu_ns = clock_cpu_ns();
-	if (timer->begun_ns)
-		life_record(cpu_ns < life ? cpu_ns : life);
-	return cpu_timer_advance(timer, cpu_ns);
+	cpu_timer_stop_own(timer);
+	return due;
 }
 
 void cpu_timer_disarm(struct cpu_timer *timer)

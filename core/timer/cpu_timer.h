@@ -60,8 +60,8 @@ uint32_t cpu_timer_advance(struct cpu_timer *timer, uint64_t cpu_ns);
  * sample was due, and the signal interrupted a system call. */
 void cpu_timer_continue(struct cpu_timer *timer, uint64_t cpu_ns, bool has_waited);
 
-/* At the thread's end, in the thread itself: return the number of samples that are still due. Delete the fine timer,
- * which would expire after the thread. Most short threads need no system call for it. */
+/* At the thread's end, in the thread itself: return the number of samples that are still due. Delete the timers: the
+ * kernel would keep them. Most short threads need no other system call for it. */
 uint32_t cpu_timer_end(struct cpu_timer *timer);
 
 /* Request no more samples, but keep the kernel timers. */

@@ -78,7 +78,7 @@ static void threads_match_slot(void *context, struct thread *t)
 	if (place)
 		listed->known[place - listed->tids] = true;
 	else if (t->found)
-		atomic_store(&t->ended, true);
+		atomic_store(&t->ended, SLOT_ENDED);
 }
 
 static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)

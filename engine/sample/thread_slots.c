@@ -118,7 +118,7 @@ struct thread *thread_slot_find(pid_t tid)
 	return NULL;
 }
 
-/* The caller owns the slot alone until its tid is set. */
+/* The caller owns the slot alone until it is in use. */
 struct thread *thread_slot_acquire(pid_t tid, bool found)
 {
 	struct thread *t = slot_pop();
@@ -127,6 +127,8 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 		t = slot_new();
 	if (!t)
 		return NULL;
+	atomic_store(&t->ended, SLOT_LEFT);
+	atomic_store(&t->is_known, false);
 	t->found = found;
 	t->stack_low = t->stack_high = t->entry = 0;
 	t->end = (struct thread_end){ 0 };
@@ -136,8 +138,8 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 	thread_call_write(&t->call, &(struct thread_call){ 0 });
 	atomic_store(&t->lock_word, 0);
 	atomic_store(&t->sampled, false);
-	atomic_store(&t->ended, false);
 	atomic_store(&t->tid, tid);
+	atomic_store(&t->ended, SLOT_IN_USE);
 	atomic_fetch_add(&thread_slots.count, 1);
 	return t;
 }
@@ -145,6 +147,7 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 void thread_slot_release(struct thread *t)
 {
 	thread_clock_stop(&t->clock);
+	atomic_store(&t->ended, SLOT_LEFT);
 	atomic_store(&t->tid, 0);
 	atomic_fetch_sub(&thread_slots.count, 1);
 	slot_push(t);

@@ -22,10 +22,19 @@ struct thread_end {
 /* The bits of a lock's word that hold a thread's id (FUTEX_TID_MASK). */
 #define LOCK_OWNER_TID 0x3fffffffu
 
+/* Whether a thread uses its slot. */
+enum slot_end {
+	SLOT_IN_USE,
+	SLOT_ENDED, /* the thread has ended, or does not use the slot any more; threads_reap() releases it */
+	SLOT_LEFT, /* free, or its thread releases it */
+};
+
 struct thread {
-	_Atomic pid_t tid;  /* 0 while the slot is free */
-	_Atomic bool ended; /* the owner has ended, or does not use the slot any more */
-	uint32_t index;     /* of the slot; never changes */
+	_Atomic pid_t tid;     /* 0 while the slot is free */
+	_Atomic uint8_t ended; /* an enum slot_end */
+	_Atomic bool
+		is_known; /* threads_each() has visited it: the agent may have state of the thread */
+	uint32_t index;   /* of the slot; never changes */
 	_Atomic uint32_t next_free;
 	bool found; /* found by a scan; a scan also finds its end */
 	/* Stack range that is certainly mapped; 0 if unknown. */

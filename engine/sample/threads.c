@@ -14,6 +14,10 @@
 
 static _Atomic bool is_open;
 
+/* Visits of the slots, mostly by the agent's thread, that run now. Meanwhile no thread releases its slot: the visitor
+ * may use it. */
+static _Atomic uint32_t visits;
+
 static __thread struct thread *own;
 
 /* Sample counters, for threads that request theirs. The agent's thread updates them too, and a
@@ -34,24 +38,38 @@ static _Atomic size_t locals_end;
 static __thread struct asprof_thread_local_data *own_local;
 static __thread struct asprof_thread_local_data spare_local;
 
-void threads_open(const struct thread_timers *timers)
+static void threads_visit(void (*visit)(struct thread *thread))
 {
 	struct thread *t;
 
-	thread_clock_open(timers);
+	atomic_fetch_add(&visits, 1);
 	for (uint32_t at = 0; (t = thread_slot_next(&at));)
 		if (!atomic_load(&t->ended))
-			thread_clock_start(&t->clock, false);
+			visit(t);
+	atomic_fetch_sub(&visits, 1);
+}
+
+static void threads_start_one(struct thread *t)
+{
+	thread_clock_start(&t->clock, false);
+}
+
+void threads_open(const struct thread_timers *timers)
+{
+	thread_clock_open(timers);
+	threads_visit(threads_start_one);
+}
+
+static void threads_pause_one(struct thread *t)
+{
+	thread_clock_pause(&t->clock);
 }
 
 /* A thread that starts meanwhile is found later. */
 static void threads_pause_all(void)
 {
-	struct thread *t;
-
 	atomic_store(&is_open, false);
-	for (uint32_t at = 0; (t = thread_slot_next(&at));)
-		thread_clock_pause(&t->clock);
+	threads_visit(threads_pause_one);
 }
 
 static bool threads_expect_signals(void)
@@ -80,13 +98,9 @@ void threads_pause(bool is_end)
 
 void threads_set_interval(uint64_t cpu_interval_ns)
 {
-	struct thread *t;
-
 	threads_pause_all();
 	thread_clock_set_interval(cpu_interval_ns);
-	for (uint32_t at = 0; (t = thread_slot_next(&at));)
-		if (!atomic_load(&t->ended))
-			thread_clock_start(&t->clock, false);
+	threads_visit(threads_start_one);
 	atomic_store(&is_open, true);
 }
 
@@ -167,6 +181,17 @@ static void threads_note_end(struct thread *t)
 	t->end.involuntary_switches = (uint64_t)usage.ru_nivcsw;
 }
 
+/* The calling thread releases its slot T, which is in its cache, if no visit has seen it. Otherwise the agent's thread
+ * does. */
+static void threads_leave(struct thread *t)
+{
+	atomic_store(&t->ended, SLOT_LEFT);
+	if (atomic_load(&visits) || atomic_load(&t->is_known))
+		atomic_store(&t->ended, SLOT_ENDED);
+	else
+		thread_slot_release(t);
+}
+
 void threads_ended(void)
 {
 	struct thread *t = own;
@@ -178,7 +203,10 @@ void threads_ended(void)
 	own = NULL;
 	if (atomic_load(&t->sampled))
 		threads_note_end(t);
-	atomic_store_explicit(&t->ended, true, memory_order_release);
+	if (t->found || atomic_load(&t->sampled))
+		atomic_store(&t->ended, SLOT_ENDED);
+	else
+		threads_leave(t);
 	threads_release_local(); /* no later sample uses the counter */
 }
 
@@ -216,8 +244,15 @@ void threads_each(void (*visit)(void *context, struct thread *thread), void *con
 {
 	struct thread *t;
 
-	for (uint32_t at = 0; (t = thread_slot_next(&at));)
+	atomic_fetch_add(&visits, 1);
+	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
+		if (atomic_load(&t->ended) == SLOT_LEFT)
+			continue;
+		if (!atomic_load_explicit(&t->is_known, memory_order_relaxed))
+			atomic_store(&t->is_known, true);
 		visit(context, t);
+	}
+	atomic_fetch_sub(&visits, 1);
 }
 
 void threads_reap(void (*last)(void *context, struct thread *thread), void *context)
@@ -225,7 +260,7 @@ void threads_reap(void (*last)(void *context, struct thread *thread), void *cont
 	struct thread *t;
 
 	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
-		if (!atomic_load_explicit(&t->ended, memory_order_acquire))
+		if (atomic_load(&t->ended) != SLOT_ENDED)
 			continue;
 		last(context, t);
 		thread_slot_release(t);
@@ -260,6 +295,7 @@ void threads_after_fork(void)
 	size_t end = atomic_load(&locals_end);
 
 	atomic_store(&is_open, false);
+	atomic_store(&visits, 0);
 	own = NULL;
 	thread_context_places(NULL, 0);
 	thread_labels_after_fork();
@@ -274,10 +310,14 @@ void threads_close(void)
 	struct thread *t;
 
 	atomic_store(&is_open, false);
+	atomic_fetch_add(&visits, 1);
 	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
-		if (t->found || atomic_load(&t->ended))
+		uint8_t ended = atomic_load(&t->ended);
+
+		if (ended == SLOT_ENDED || (ended == SLOT_IN_USE && t->found))
 			thread_slot_release(t);
-		else
+		else if (ended == SLOT_IN_USE)
 			thread_clock_stop(&t->clock);
 	}
+	atomic_fetch_sub(&visits, 1);
 }

@@ -1,8 +1,9 @@
 /* Registry of the process's threads: a slot with a clock for each thread.
  *
  * A thread acquires its slot when it starts. The agent's thread acquires one for each thread that
- * it finds otherwise: started before the engine, or by a raw clone. A thread that ends only marks
- * its slot; the agent's thread releases it. Slots are reused and never freed, because a signal may
+ * it finds otherwise: started before the engine, or by a raw clone. A thread that ends releases its
+ * slot, if it was neither sampled nor visited. Otherwise it only marks the slot, and the agent's
+ * thread releases it. Slots are reused and never freed, because a signal may
  * carry a pointer to one. */
 #ifndef ENGINE_SAMPLE_THREADS_H
 #define ENGINE_SAMPLE_THREADS_H

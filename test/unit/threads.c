@@ -109,6 +109,49 @@ START_TEST(a_thread_takes_and_leaves_its_slot)
 }
 END_TEST
 
+static void *told_alone(void *unused)
+{
+	threads_started(0x1000, 0x2000, 0x3000);
+	threads_ended();
+	return unused;
+}
+
+static void run_alone(void)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, told_alone, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
+/* Only once: the visit also sees the new thread's slot. */
+static void run_in_visit(void *has_run, struct thread *t)
+{
+	(void)t;
+	if (!*(bool *)has_run)
+		run_alone();
+	*(bool *)has_run = true;
+}
+
+/* Thousands of such threads may end until the agent's thread looks. */
+START_TEST(an_unknown_thread_releases_its_slot)
+{
+	bool has_run = false;
+	int reaped = 0;
+
+	run_alone();
+	ck_assert_uint_eq(thread_slot_count(), before);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 0);
+	/* Not during a visit, which may use it. */
+	threads_each(run_in_visit, &has_run);
+	ck_assert_uint_eq(thread_slot_count(), before + 1);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 1);
+	ck_assert_uint_eq(thread_slot_count(), before);
+}
+END_TEST
+
 /* The thread may be about to register itself, so it is adopted by the second scan. */
 START_TEST(a_thread_is_found_by_looking)
 {
@@ -242,6 +285,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, the_first_thread_is_found);
 	tcase_add_test(tests, a_thread_takes_and_leaves_its_slot);
+	tcase_add_test(tests, an_unknown_thread_releases_its_slot);
 	tcase_add_test(tests, a_thread_is_found_by_looking);
 	tcase_add_test(tests, a_counter_outlives_its_thread);
 	tcase_add_test(tests, a_slot_is_its_threads_until_that_ends);
