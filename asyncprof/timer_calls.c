@@ -122,8 +122,7 @@ static long entry_create_timer(const struct sigevent *event, int *id)
 		return fail_with_errno(EAGAIN);
 	err = timer_prepare(&entry_at(number)->timer, &signal);
 	if (err) {
-		if (err == -EAGAIN && !signal_share_is_closed())
-			signal_share_count_refused(err);
+		signal_share_count_refused(signal.tid, err);
 		entry_free(number);
 		return fail_with_errno(-err);
 	}
@@ -160,8 +159,7 @@ long timer_calls_set(long id, long when)
 			      timer_is_new(&entry->timer));
 	if (!err)
 		return 0;
-	if (!signal_share_is_closed())
-		signal_share_count_refused(err);
+	signal_share_count_refused(entry->timer.signal.tid, err);
 	return fail_with_errno(-err);
 }
 

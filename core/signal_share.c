@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "core/system.h"
+
 static struct {
 	_Atomic int64_t left;    /* of the share; may be negative */
 	_Atomic int64_t reserve; /* of these, for short-lived timers */
@@ -49,10 +51,13 @@ void signal_share_open(void)
 	atomic_store(&share.closed, false);
 }
 
-void signal_share_count_refused(int err)
+bool signal_share_count_refused(pid_t tid, int err)
 {
+	if (signal_share_is_closed() || system_thread_is_gone(tid))
+		return false;
 	atomic_store(&share.error, err);
 	atomic_fetch_add(&share.refused, 1);
+	return true;
 }
 
 bool signal_share_is_scarce(void)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Reserve a signal before a timer is created. IS_LASTING: the timer lives long; short-lived timers may also use the
  * last quarter of the share. Returns false when none is left, or after signal_share_close(). Async-signal-safe. */
@@ -16,9 +17,9 @@ bool signal_share_reserve(bool is_lasting);
 /* Return a reservation after its timer is deleted. Async-signal-safe. */
 void signal_share_release(void);
 
-/* Count a thread that gets no timer because of ERR: -EAGAIN when no signal is left, or the kernel's -errno. Do not
- * call it while the share is closed. Async-signal-safe. */
-void signal_share_count_refused(int err);
+/* Count thread TID, which gets no timer because of ERR: -EAGAIN when no signal is left, or the kernel's -errno. Returns
+ * false, and counts nothing, if the share is closed or the thread has ended. Async-signal-safe. */
+bool signal_share_count_refused(pid_t tid, int err);
 
 /* Refuse further reservations, until signal_share_open(). Returns true when nothing is reserved: then there is no
  * timer, and none is being created. */

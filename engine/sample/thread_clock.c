@@ -62,13 +62,8 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	clock->cpu.signal.signo = thread_clocks.timers.signo;
 	if (!atomic_load(&thread_clocks.forbidden))
 		err = cpu_timer_start(&clock->cpu, thread_clocks.timers.cpu_interval_ns, born);
-	/* Not counted: a clock that was stopped, a thread that is gone, a signal that the program
-	 * has taken. */
-	if (err && !atomic_load(&thread_clocks.forbidden) && !signal_share_is_closed() &&
-	    !(err == -EINVAL && system_thread_is_gone(tid))) {
+	if (err && !atomic_load(&thread_clocks.forbidden) && signal_share_count_refused(tid, err))
 		atomic_store(&clock->refused, true);
-		signal_share_count_refused(err);
-	}
 }
 
 void thread_clock_spare(struct thread_clock *clock)

@@ -1,10 +1,12 @@
 /* engine/sample/thread_clock: a thread's timers exist only during sampling. */
 #include "engine/sample/thread_clock.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "core/signal_share.h"
+#include "core/system.h"
 #include "test/fixtures/suite.h"
 
 #define INTERVAL 10000000u
@@ -184,6 +186,34 @@ START_TEST(no_such_thread)
 }
 END_TEST
 
+static void *start_own_clock(void *argument)
+{
+	struct thread_clock *clock = argument;
+
+	thread_clock_init(clock, gettid(), 0x1000);
+	thread_clock_start(clock, false);
+	return NULL;
+}
+
+/* Its timer exists, but the kernel cannot set it again. */
+START_TEST(a_thread_has_ended)
+{
+	struct thread_clock clock = started(false), other = { 0 };
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, start_own_clock, &other), 0);
+	pthread_join(thread, NULL);
+	while (!system_thread_is_gone(other.cpu.signal.tid))
+		usleep(1000);
+	ck_assert(thread_timer_exists(&other.cpu.cpu));
+	thread_clock_start(&other, false);
+	ck_assert(!other.refused);
+	ck_assert_uint_eq(signal_share_refused(), 0);
+	thread_clock_stop(&other);
+	thread_clock_stop(&clock);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
@@ -195,5 +225,6 @@ int main(void)
 	tcase_add_test(tests, a_pause_keeps_pending_signals);
 	tcase_add_test(tests, a_pending_signal_is_expected);
 	tcase_add_test(tests, no_such_thread);
+	tcase_add_test(tests, a_thread_has_ended);
 	return suite_run(tests);
 }
