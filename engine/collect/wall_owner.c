@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/timer/second_limit.h"
 #include "engine/collect/wall_interrupt.h"
 
 /* Requests whose stacks have not arrived. Many threads may wait for one lock. */
@@ -12,8 +13,7 @@
 
 static struct {
 	struct wall_owner *pending[PENDING_MAX];
-	uint64_t second_ns; /* start of the second whose requests are counted */
-	unsigned requests;
+	struct second_limit requests;
 } owners;
 
 static struct wall_owner **pending_place(const struct wall_owner *owner)
@@ -24,31 +24,22 @@ static struct wall_owner **pending_place(const struct wall_owner *owner)
 	return NULL;
 }
 
-/* Count a request. Returns false if there were too many in this second. */
-static bool request_is_allowed(uint64_t now_ns)
-{
-	if (now_ns - owners.second_ns >= 1000000000u) {
-		owners.second_ns = now_ns;
-		owners.requests = 0;
-	}
-	return owners.requests < WALL_OWNERS_PER_SECOND;
-}
-
 struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns)
 {
 	struct wall_owner **place = pending_place(NULL), *owner;
 	struct thread *thread;
 
-	if (!place || !request_is_allowed(now_ns))
+	if (!place)
 		return NULL;
 	thread = thread_slot_find(tid);
-	owner = thread ? calloc(1, sizeof(*owner)) : NULL;
+	if (!thread || !second_limit_count(&owners.requests, now_ns, WALL_OWNERS_PER_SECOND))
+		return NULL;
+	owner = calloc(1, sizeof(*owner));
 	if (!owner)
 		return NULL;
 	owner->thread = thread;
 	owner->tid = tid;
 	owner->asked_ticks = clock_ticks();
-	owners.requests++;
 	if (!wall_interrupt(owner->thread)) {
 		free(owner);
 		return NULL;

@@ -7,6 +7,7 @@
 #include "core/own_thread.h"
 #include "core/random.h"
 #include "core/system.h"
+#include "core/timer/second_limit.h"
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/poisson.h"
 #include "engine/sample/ring.h"
@@ -16,8 +17,7 @@
 
 static struct {
 	_Atomic uint64_t interval_ns; /* 0: off */
-	_Atomic uint64_t second_ns;   /* start of the second whose reports are counted */
-	_Atomic uint32_t reports;
+	struct second_limit reports;
 } lock_waits;
 
 void lock_waits_set_interval(uint64_t interval_ns)
@@ -38,16 +38,9 @@ bool lock_wait_begin(struct lock_wait *wait)
 	return true;
 }
 
-/* Threads that count at the same time may exceed the limit a little. */
 static bool report_is_allowed(void)
 {
-	uint64_t now_ns = clock_monotonic_ns();
-
-	if (now_ns - atomic_load(&lock_waits.second_ns) >= 1000000000u) {
-		atomic_store(&lock_waits.second_ns, now_ns);
-		atomic_store(&lock_waits.reports, 0);
-	}
-	return atomic_fetch_add(&lock_waits.reports, 1) < LOCK_WAITS_PER_SECOND;
+	return second_limit_count(&lock_waits.reports, clock_monotonic_ns(), LOCK_WAITS_PER_SECOND);
 }
 
 void lock_wait_delayed(const struct lock_wait *wait)

@@ -9,6 +9,7 @@
 #include "core/own_thread.h"
 #include "core/signal_share.h"
 #include "core/system.h"
+#include "core/timer/second_limit.h"
 #include "engine/sample/thread_clock.h"
 #include "engine/sample/threads.h"
 
@@ -30,8 +31,7 @@ static struct {
 	uint64_t opened;                /* time of loop_iterations_open() in ticks */
 	int signo;
 	const struct stall_output *output;
-	_Atomic uint64_t second;     /* of the monotonic clock */
-	_Atomic uint32_t reported;   /* number in that second */
+	struct second_limit reports;
 	_Atomic uint64_t unreported; /* number that exceeded the limit */
 } loop_watcher;
 
@@ -112,15 +112,10 @@ void loop_iteration_wake_watcher(struct loop_iteration *iteration)
 	thread_timer_set_own(&iteration->timer, loop_watcher.limit_ns);
 }
 
-/* True STALLS_REPORTED_PER_SECOND times a second. (Of two threads that start a new second at once,
- * one may count in the old second; then a few more are reported.) */
 static bool loop_iterations_may_report(void)
 {
-	uint64_t second = clock_monotonic_ns() / 1000000000u;
-
-	if (atomic_exchange(&loop_watcher.second, second) != second)
-		atomic_store(&loop_watcher.reported, 0);
-	return atomic_fetch_add(&loop_watcher.reported, 1) < STALLS_REPORTED_PER_SECOND;
+	return second_limit_count(&loop_watcher.reports, clock_monotonic_ns(),
+				  STALLS_REPORTED_PER_SECOND);
 }
 
 static uint64_t loop_iterations_ticks_to_ns(uint64_t ticks)
@@ -234,7 +229,7 @@ void loop_iterations_after_fork(void)
 	loop_iteration_own = NULL;
 	refused = false;
 	loop_watcher.wake = (struct wake){ 0 };
-	atomic_store(&loop_watcher.reported, 0);
+	loop_watcher.reports = (struct second_limit){ 0 };
 	atomic_store(&loop_watcher.unreported, 0);
 }
 
@@ -287,8 +282,8 @@ static int loop_iteration_timer_set(struct loop_iteration *iteration, pid_t tid,
 
 static bool loop_iterations_limit_reached(void)
 {
-	return atomic_load(&loop_watcher.second) == clock_monotonic_ns() / 1000000000u &&
-	       atomic_load(&loop_watcher.reported) >= STALLS_REPORTED_PER_SECOND;
+	return second_limit_is_reached(&loop_watcher.reports, clock_monotonic_ns(),
+				       STALLS_REPORTED_PER_SECOND);
 }
 
 /* From now on the thread reads the clock at the end of the iteration that started at BEGAN. It is

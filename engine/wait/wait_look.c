@@ -18,6 +18,7 @@
 #include "core/own_fds.h"
 #include "core/random.h"
 #include "core/system.h"
+#include "core/timer/second_limit.h"
 #include "core/text/text_clean.h"
 #include "engine/process/proc_file.h"
 #include "engine/reading/process_memory.h"
@@ -240,15 +241,9 @@ static bool may_keep_file(void)
 /* Count an open file. Returns false if there were too many in this second. */
 static bool may_open_file(void)
 {
-	static uint64_t second_ns;
-	static unsigned opens;
-	uint64_t now_ns = clock_monotonic_ns();
+	static struct second_limit opens;
 
-	if (now_ns - second_ns >= 1000000000u) {
-		second_ns = now_ns;
-		opens = 0;
-	}
-	return opens++ < WAIT_OPENS_PER_SECOND;
+	return second_limit_count(&opens, clock_monotonic_ns(), WAIT_OPENS_PER_SECOND);
 }
 
 static ssize_t file_read(int fd, char *text, size_t size)
