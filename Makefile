@@ -206,6 +206,7 @@ $(library): $(library_obj) Makefile
 
 # test/fixtures/no_memory.h
 LDFLAGS_test_unit_no_memory := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc reallocarray strdup strndup free)
+LDFLAGS_test_unit_wall := $(LDFLAGS_test_unit_no_memory)
 # Linked like the preload: lazy binding would use the calling thread's data.
 LDFLAGS_test_unit_raw_thread := -Wl,-z,now
 

@@ -78,16 +78,17 @@ void wall_open(struct jfr_writer *jfr, struct symbols *symbols)
 
 void wall_change(uint64_t interval_ns, uint64_t now_ns)
 {
+	bool is_finite = wall.interval_ns != UINT64_MAX && interval_ns != UINT64_MAX;
 	double factor = (double)interval_ns / (double)wall.interval_ns;
 
-	if (wall.interval_ns != UINT64_MAX && interval_ns != UINT64_MAX)
-		for (size_t i = 0; i < wall.room; i++) {
-			struct thread_wall *w = &wall.threads[i];
+	for (size_t i = 0; i < wall.room; i++) {
+		struct thread_wall *w = &wall.threads[i];
 
-			if (w->due_ns > now_ns)
-				w->due_ns =
-					now_ns + (uint64_t)((double)(w->due_ns - now_ns) * factor);
-		}
+		if (!is_finite)
+			w->due_ns = 0;
+		else if (w->due_ns > now_ns)
+			w->due_ns = now_ns + (uint64_t)((double)(w->due_ns - now_ns) * factor);
+	}
 	wall_start(interval_ns);
 }
 

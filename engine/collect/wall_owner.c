@@ -56,18 +56,20 @@ bool wall_owner_is_current(const struct wall_owner *owner)
 	       thread_clock_cpu(&owner->thread->clock) - owner->cpu_ns <= WALL_BACK_TO_SLEEP_NS;
 }
 
-static void copy_stack(struct wall_owner *owner, const struct sample *sample)
+/* Returns false when out of memory. */
+static bool copy_stack(struct wall_owner *owner, const struct sample *sample)
 {
 	size_t bytes = sample->count * sizeof(*sample->pcs);
 
 	owner->pcs = malloc(bytes ? bytes : 1);
 	if (!owner->pcs)
-		return;
+		return false;
 	memcpy(owner->pcs, sample->pcs, bytes);
 	owner->depth = sample->count;
 	owner->truncated = sample->truncated;
 	owner->cpu_ns = sample->args[1];
 	owner->ticks = sample->ticks;
+	return true;
 }
 
 void wall_owner_deliver(const struct thread *thread, const struct sample *sample)
@@ -77,8 +79,9 @@ void wall_owner_deliver(const struct thread *thread, const struct sample *sample
 
 		if (!owner || owner->thread != thread || owner->tid != sample->tid)
 			continue;
-		copy_stack(owner, sample);
-		owners.pending[i] = NULL;
+		/* Otherwise the thread's next sample is copied. */
+		if (copy_stack(owner, sample))
+			owners.pending[i] = NULL;
 	}
 }
 

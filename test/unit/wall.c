@@ -13,6 +13,7 @@
 #include "engine/runtime/runtimes.h"
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
+#include "test/fixtures/no_memory.h"
 #include "test/fixtures/suite.h"
 
 #define MS       ((uint64_t)1000000)
@@ -335,6 +336,22 @@ START_TEST(the_next_visit_changes_with_the_interval)
 	wall_change(INTERVAL, START + 2 * INTERVAL + 243 * MS - 10);
 	wall_visit(START + 2 * INTERVAL + 243 * MS + 10);
 	ck_assert_uint_eq(threads[0].interrupted, before + 1);
+}
+END_TEST
+
+/* The time without wall-clock samples is not counted. */
+START_TEST(off_for_a_while)
+{
+	begin(1);
+	wall_visit(START);
+	sleeps(0, 0x10);
+	wall_change(UINT64_MAX, START + 1);
+	ck_assert_uint_eq(wall_visit(START + INTERVAL), UINT64_MAX);
+	wall_change(INTERVAL, START + 1000 * INTERVAL);
+	wall_visit(START + 1000 * INTERVAL);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x10, JFR_STATE_SLEEPING, 2);
 }
 END_TEST
 
@@ -760,6 +777,24 @@ START_TEST(owners_are_interrupted_at_most_so_often)
 }
 END_TEST
 
+START_TEST(an_owners_stack_waits_for_memory)
+{
+	struct wall_owner *owner;
+	struct sample sample = { .tid = 101, .ticks = 7 };
+
+	begin(2);
+	owner = wall_owner_request(101, 5000000000u);
+	ck_assert_ptr_nonnull(owner);
+	no_memory_from(1, false);
+	wall_owner_deliver(&threads[1].slot, &sample);
+	no_memory_end();
+	ck_assert_uint_eq(owner->ticks, 0);
+	wall_owner_deliver(&threads[1].slot, &sample);
+	ck_assert_uint_eq(owner->ticks, 7);
+	wall_owner_free(owner);
+}
+END_TEST
+
 START_TEST(each_thread_by_itself)
 {
 	begin(2);
@@ -895,6 +930,8 @@ int main(void)
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
 	tcase_add_test(tests, a_wrong_owner_is_removed);
 	tcase_add_test(tests, owners_are_interrupted_at_most_so_often);
+	tcase_add_test(tests, an_owners_stack_waits_for_memory);
+	tcase_add_test(tests, off_for_a_while);
 	tcase_add_test(tests, a_sleeper_that_is_woken_and_has_no_processor);
 	tcase_add_test(tests, each_thread_by_itself);
 	tcase_add_test(tests, a_thread_that_is_gone_is_not_counted_any_more);
