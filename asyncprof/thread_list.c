@@ -94,10 +94,10 @@ void async_profiler_thread_ended(void)
 	own_place = NULL;
 }
 
-/* Return the number of async-profiler's own threads. */
-static size_t thread_count_engine(void)
+/* Return the number of threads that are not the program's. */
+static size_t thread_count_others(void)
 {
-	size_t there = 0;
+	size_t there = own_thread_count();
 
 	for (const struct engine_thread *t = threads; t < threads + THREADS_MAX; t++)
 		there += thread_exists(t, atomic_load(&t->tid));
@@ -126,8 +126,12 @@ bool thread_list_contains(pid_t tid)
 
 bool thread_list_is_only_main(void)
 {
+	size_t others;
+
 	for (int i = 0; i < SETTLE_TRIES && thread_is_starting(); i++)
 		system_sleep(SETTLE_NS);
-	return !thread_is_starting() &&
-	       thread_count_is(own_thread_count() + thread_count_engine() + 1);
+	others = thread_count_others();
+	/* If one of them ended in between, two of the program's may be there. */
+	return !thread_is_starting() && thread_count_is(others + 1) &&
+	       thread_count_others() == others;
 }

@@ -12,6 +12,7 @@
 #include "asyncprof/stream_calls.h"
 #include "core/agent/async_profiler.h"
 #include "core/own_thread.h"
+#include "core/system.h"
 #include "test/fixtures/sanitized.h"
 #include "test/fixtures/suite.h"
 
@@ -108,6 +109,28 @@ START_TEST(shows_the_programs_alone)
 }
 END_TEST
 
+/* One of async-profiler's threads may end between two looks at the number of threads. */
+START_TEST(shows_all_while_others_end)
+{
+	struct other engines, programs;
+	DIR *dir = engine_opendir("/proc/self/task");
+	bool is_there;
+
+	begin(&programs, false);
+	for (int i = 0; i < 1000; i++) {
+		begin(&engines, true);
+		sem_post(&engines.may_end);
+		do {
+			listed_anew(dir, programs.tid, &is_there);
+			ck_assert(is_there);
+		} while (!system_thread_is_gone(engines.tid));
+		pthread_join(engines.thread, NULL);
+	}
+	end(&programs);
+	ck_assert_int_eq(engine_closedir(dir), 0);
+}
+END_TEST
+
 static sem_t own_begun, own_may_end;
 static pid_t own_tid;
 
@@ -170,6 +193,7 @@ int main(void)
 	TCase *c = tcase_create("thread_list");
 
 	tcase_add_test(c, shows_the_programs_alone);
+	tcase_add_test(c, shows_all_while_others_end);
 	tcase_add_test(c, shows_none_of_ours);
 	tcase_add_test(c, has_places_again);
 	tcase_add_test(c, shows_other_directories_as_they_are);
