@@ -7,46 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text/cgroup.h"
 #include "engine/process/proc_file.h"
-
-/* True if WORD is one of the comma-separated words at LIST, which ends at a colon. */
-static bool list_has(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	while (*list && *list != ':') {
-		size_t here = strcspn(list, ",:");
-
-		if (here == length && !strncmp(list, word, length))
-			return true;
-		list += here + (list[here] == ',');
-	}
-	return false;
-}
 
 int cpu_limit_path(const char *groups, char *path, size_t size)
 {
-	const char *unified = NULL, *cpu = NULL;
+	struct cgroup line, found = { 0 };
+	bool has_cpu = false;
 
-	/* "ID:CONTROLLERS:PATH"; version 2 has no controllers there. See cgroups(7). */
-	for (const char *line = groups; line && *line; line = strchr(line, '\n')) {
-		const char *controllers, *group;
-
-		line += *line == '\n';
-		controllers = strchr(line, ':');
-		group = controllers ? strchr(controllers + 1, ':') : NULL;
-		if (!group)
-			break;
-		if (list_has(controllers + 1, "cpu"))
-			cpu = group + 1;
-		else if (!strncmp(line, "0::", 3))
-			unified = group + 1;
+	while (!has_cpu && cgroup_next(&line, &groups)) {
+		has_cpu = cgroup_has(&line, "cpu");
+		if (has_cpu || line.is_unified)
+			found = line;
 	}
-	if (!cpu && !unified)
+	if (!found.path)
 		return -ENOENT;
-	snprintf(path, size,
-		 cpu ? "/sys/fs/cgroup/cpu%.*s/cpu.stat" : "/sys/fs/cgroup%.*s/cpu.stat",
-		 (int)strcspn(cpu ? cpu : unified, "\n"), cpu ? cpu : unified);
+	snprintf(path, size, "/sys/fs/cgroup%s%.*s/cpu.stat", has_cpu ? "/cpu" : "",
+		 (int)found.length, found.path);
 	return 0;
 }
 

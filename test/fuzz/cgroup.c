@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "upload/aws/cgroup.h"
+#include "core/text/cgroup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
-/* upload/aws/cgroup.c: the path is found in the list of either version, with its colons. */
-#include "upload/aws/cgroup.h"
+/* core/text/cgroup.c: the path is found in the list of either version, with its colons. */
+#include "core/text/cgroup.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "upload/aws/cgroup.h"
+#include "core/text/cgroup.h"
 #include "upload/files/untrusted.h"
 #include "upload/files/file.h"
 #include "upload/queue/json_object.h"
