@@ -77,6 +77,19 @@ try() {
 		fail "$tried: what leaks is not named: $(cat "$work/leaks")"
 }
 
+# The innermost function and its line are known, also where V8 inlined it in another one.
+try_inlined() {
+	rm -rf "$work/out"
+	profiled "$work/out" builtin CPU_INTERVAL=1ms WALL_INTERVAL=off "$tried" test/programs/inlined.js \
+		>"$work/said" 2>"$work/err" || fail "$tried: status $?: $(cat "$work/err")"
+	stacks --cpu
+	all=$(samples 'processImmediate [(]|[(]inlined[.]js:' <"$work/stacks")
+	own=$(samples 'pairs [(]inlined[.]js:1[0-2][)]$' <"$work/stacks")
+	[ "$all" -ge 100 ] || fail "$tried: $all samples: $(head -c 4000 "$work/stacks")"
+	[ $((own * 100)) -ge $((all * 80)) ] ||
+		fail "$tried: $own of $all samples are in the loops: $(head -c 4000 "$work/stacks")"
+}
+
 [ -n "${NODES-}" ] || NODES=$(command -v node || command -v nodejs) || skip "node is not installed"
 for tried in $NODES; do
 	have "$tried"
@@ -86,6 +99,7 @@ for tried in $NODES; do
 	*) skip "$("$tried" --version) is not known" ;;
 	esac
 	again try
+	again try_inlined
 done
 
 # V8's native code only, on request.

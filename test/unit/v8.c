@@ -330,54 +330,95 @@ START_TEST(inside)
 }
 END_TEST
 
-/* Code of `outer` with `inner` inlined. */
-START_TEST(inlined)
+/* Append an entry to TABLE, of BYTES: DELTA bytes of code after the one before, and DIFFERENCE from its position. */
+static void entry(uint8_t *table, size_t *bytes, int delta, uint64_t difference)
 {
-	uint64_t *in, *infos[2], *stream, *code, *deopt;
+	uint64_t left = difference * 2;
+
+	table[(*bytes)++] = vlq(delta);
+	do {
+		table[(*bytes)++] = (uint8_t)((left & 0x7f) | (left >> 7 ? 0x80 : 0));
+		left >>= 7;
+	} while (left);
+}
+
+/* In the second line, of the first inlined function. */
+#define IN_INNER ((uint64_t)21 << 1 | (uint64_t)1 << 31)
+
+/* Code of `outer` with `inner` inlined, and its TABLE of positions. Returns its instructions. */
+static uint8_t *optimized(const uint8_t *table, size_t bytes)
+{
+	uint64_t *in = script(string(SOURCE)), *infos[2], *stream, *code;
 	uint64_t literals[1], deopts[8] = { 0 };
 	struct {
 		uint64_t position;
 		int64_t function;
 	} inlining = { (uint64_t)CALL << 1, 0 };
-	/* At offset 4: in the second line, of the first inlined function. */
-	uint64_t position = (uint64_t)21 << 1 | (uint64_t)1 << 31, left = position * 2;
-	uint8_t table[16] = { vlq(5) };
-	size_t bytes = 1;
 
-	make();
-	in = script(string(SOURCE));
 	infos[0] = shared("inner", in, 14, 31);
 	infos[1] = shared("outer", in, 46, 60);
 	function_at(40, infos[1]);
-	for (; left; left >>= 7)
-		table[bytes++] = (uint8_t)((left & 0x7f) | (left >> 7 ? 0x80 : 0));
 	literals[0] = tagged(infos[0]) | 2;
 	deopts[2] = tagged(array(FIXED, literals, sizeof(literals)));
 	deopts[7] = tagged(array(BYTES, &inlining, sizeof(inlining)));
-	deopt = array(FIXED, deopts, sizeof(deopts));
 	code = object(CODE, 16);
+	code[1] = tagged(array(FIXED, deopts, sizeof(deopts)));
+	code[2] = tagged(array(BYTES, table, bytes));
 	/* Instructions start at a multiple of 64. */
 	w->used = (w->used + 7) / 8 * 8 + 4;
 	stream = w->heap + w->used;
 	w->used += 60;
 	stream[0] = w->maps[STREAM];
 	stream[1] = tagged(code);
-	code[1] = tagged(deopt);
-	code[2] = tagged(array(BYTES, table, bytes));
 	code[5] = (uintptr_t)(stream + 4);
 	code[6] = 12 | (uint64_t)200 << 32;
+	return (uint8_t *)(stream + 4);
+}
+
+START_TEST(inlined)
+{
+	uint8_t table[16];
+	size_t bytes = 0;
+
+	make();
+	entry(table, &bytes, 5, IN_INNER);
 	frame(0x123456, 30, 2);
 	w->fps[0] = 0;
-	frame((uintptr_t)(stream + 4) + 130, 40, 6);
+	frame((uintptr_t)optimized(table, bytes) + 130, 40, 6);
 	ck_assert_uint_eq(walk(), 3);
 	check(1, "inner", 2);
 	check(2, "outer", 6);
+}
+END_TEST
 
-	/* Without a call at the position, V8 has no entry for it. */
-	w->pcs[0] = w->pcs[1];
-	w->sps[0] = w->sps[1];
-	w->fps[0] = w->fps[1];
-	w->count = 1;
+/* A call of eight bytes. */
+static const uint8_t call[8] =
+#if defined(__x86_64__)
+	"\x90\x90\x90\xe8";
+#else
+	"\x1f\x20\x03\xd5\x00\x00\x00\x94";
+#endif
+
+/* The interrupted instruction has a position if some entry is not a call. */
+START_TEST(instructions)
+{
+	uint8_t table[16], *code;
+	size_t bytes = 0;
+
+	make();
+	entry(table, &bytes, 5, IN_INNER);
+	entry(table, &bytes, 8, 0);
+	code = optimized(table, bytes);
+	frame((uintptr_t)code + 130, 40, 6);
+	ck_assert_uint_eq(walk(), 2);
+	check(0, "inner", 2);
+	check(1, "outer", 6);
+	w->pcs[0] = (uintptr_t)code + 3;
+	ck_assert_uint_eq(walk(), 1);
+	check(0, "outer", 5);
+
+	memcpy(code + 4, call, sizeof(call));
+	w->pcs[0] = (uintptr_t)code + 130;
 	ck_assert_uint_eq(walk(), 1);
 	check(0, "outer", 5);
 }
@@ -504,6 +545,7 @@ int main(void)
 	tcase_add_test(tcase, moved);
 	tcase_add_test(tcase, inside);
 	tcase_add_test(tcase, inlined);
+	tcase_add_test(tcase, instructions);
 	tcase_add_test(tcase, line_ends);
 	tcase_add_test(tcase, line_table);
 	tcase_add_test(tcase, strings);

@@ -172,6 +172,12 @@ struct v8_position {
 struct v8_position v8_position_at(const struct v8 *v8, struct v8_work *work, uintptr_t field,
 				  uint32_t offset);
 
+/* Position of the instruction at OFFSET of optimized CODE. V8 stores positions of all instructions
+ * if its embedder wants that, as node does; otherwise only of calls. None if the table has no
+ * neighbouring entries without a call between them: then it may have only calls. */
+struct v8_position v8_instruction_position(const struct v8 *v8, struct v8_work *work,
+					   const struct v8_code *code, uint32_t offset);
+
 /* Offset in the bytecode ARRAY that belongs to instruction OFFSET of baseline CODE; -1: not known. */
 int32_t v8_baseline_offset(const struct v8 *v8, struct v8_work *work, const struct v8_code *code,
 			   uintptr_t array, uint32_t offset);

@@ -4,6 +4,8 @@
 
 #include "engine/runtime/v8/v8.h"
 
+#include "arch/code.h"
+
 /* ---- Code lookup ---- */
 
 /* Instructions start at multiples of this, after a header that refers to the code's metadata. */
@@ -176,27 +178,85 @@ static struct v8_position position_unpack(uint64_t word)
 				     .inlined = (uint32_t)(word >> 31 & 0xffff) };
 }
 
+/* Entries of a table, in the order of the code. */
+struct entries {
+	struct table table;
+	int64_t at; /* of the current entry */
+	uint64_t position;
+};
+
+static bool entries_next(struct entries *entries)
+{
+	int64_t difference;
+
+	if (!table_has_more(&entries->table))
+		return false;
+	difference = table_next_signed(&entries->table);
+	/* The sign distinguishes statements from expressions. */
+	entries->at += difference >= 0 ? difference : -(difference + 1);
+	entries->position += (uint64_t)table_next_signed(&entries->table);
+	return !entries->table.bad;
+}
+
 struct v8_position v8_position_at(const struct v8 *v8, struct v8_work *work, uintptr_t field,
 				  uint32_t offset)
 {
 	struct v8_position none = { .offset = -1 };
-	int64_t at = -1, difference;
+	struct entries entries = { .at = -1 };
 	uint64_t position = 0;
-	struct table table;
 	bool any = false;
 
-	if (!table_open(v8, work, field, &table))
+	if (!table_open(v8, work, field, &entries.table))
 		return none;
-	while (table_has_more(&table)) {
-		difference = table_next_signed(&table);
-		/* The sign distinguishes statements from expressions. */
-		at += difference >= 0 ? difference : -(difference + 1);
-		if (at > (int64_t)offset)
-			break;
-		position += (uint64_t)table_next_signed(&table);
+	while (entries_next(&entries) && entries.at <= (int64_t)offset) {
+		position = entries.position;
 		any = true;
 	}
-	return any && !table.bad ? position_unpack(position) : none;
+	return any && !entries.table.bad ? position_unpack(position) : none;
+}
+
+/* Bytes between two entries that are searched for a call, and number of such searches. */
+#define GAP_MAX  16
+#define GAPS_MAX 32
+
+/* True if the code from FROM up to TO, offsets in CODE, has no call. */
+static bool code_has_no_call(struct v8_work *work, const struct v8_code *code, int64_t from,
+			     int64_t to)
+{
+	uint8_t bytes[GAP_MAX];
+	size_t length = (size_t)(to - from);
+
+	if (to <= from || to - from > GAP_MAX ||
+	    !v8_copy(work, bytes, code->start + (uintptr_t)from, length))
+		return false;
+	for (size_t i = 1; i <= length; i++)
+		if (arch_is_behind_call(bytes + i, i))
+			return false;
+	return true;
+}
+
+struct v8_position v8_instruction_position(const struct v8 *v8, struct v8_work *work,
+					   const struct v8_code *code, uint32_t offset)
+{
+	struct v8_position none = { .offset = -1 };
+	struct entries entries = { .at = -1 };
+	unsigned gaps = 0;
+	bool any = false, detailed = false;
+	uint64_t position = 0;
+	int64_t before = -1;
+
+	if (!table_open(v8, work, code->object + v8->layout.code_positions, &entries.table))
+		return none;
+	while (entries_next(&entries) && !(detailed && entries.at > (int64_t)offset)) {
+		if (entries.at <= (int64_t)offset) {
+			position = entries.position;
+			any = true;
+		}
+		if (!detailed && before >= 0 && gaps++ < GAPS_MAX)
+			detailed = code_has_no_call(work, code, before, entries.at);
+		before = entries.at;
+	}
+	return any && detailed && !entries.table.bad ? position_unpack(position) : none;
 }
 
 /* ---- Baseline ---- */

@@ -38,12 +38,10 @@ static void walk_add_frame(struct walk *walk, uintptr_t frame)
 
 /* A function that is inlined in another is placed above it. */
 static void walk_add_compiled(struct walk *walk, const struct v8_function *function,
-			      const struct v8_code *code, uint32_t offset)
+			      const struct v8_code *code, struct v8_position position)
 {
 	const struct v8 *v8 = walk->v8;
 	struct v8_work *work = walk->work;
-	struct v8_position position =
-		v8_position_at(v8, work, code->object + v8->layout.code_positions, offset);
 	uintptr_t frames[V8_INLINED_MAX], shared;
 	struct v8_function inlined;
 	uint32_t number;
@@ -116,6 +114,7 @@ static void walk_add_function(struct walk *walk, size_t i, const struct v8_funct
 	bool exact = !i && walk->native->is_exact;
 	uintptr_t pc = walk->native->pcs[i] - !exact, array = frame_bytecode(walk, i), slot;
 	struct v8_code code;
+	uint32_t offset;
 	int32_t at = -1;
 
 	if (array) {
@@ -128,13 +127,16 @@ static void walk_add_function(struct walk *walk, size_t i, const struct v8_funct
 		walk_add_bytecode(walk, function, array, at);
 		return;
 	}
-	/* By default, only calls have positions in optimized code. Other instructions are known
-	 * only to belong to the function or to one inlined in it. */
-	if (!exact && !is_in_module(walk, pc) && v8_code_at(walk->v8, walk->work, pc, &code) &&
-	    code.kind > l->kind_baseline)
-		walk_add_compiled(walk, function, &code, (uint32_t)(pc - code.start));
-	else
+	if (is_in_module(walk, pc) || !v8_code_at(walk->v8, walk->work, pc, &code) ||
+	    code.kind <= l->kind_baseline) {
 		walk_add_frame(walk, v8_place(walk->v8, walk->work, function, -1));
+		return;
+	}
+	offset = (uint32_t)(pc - code.start);
+	walk_add_compiled(walk, function, &code,
+			  exact ? v8_instruction_position(walk->v8, walk->work, &code, offset)
+				: v8_position_at(walk->v8, walk->work,
+						 code.object + l->code_positions, offset));
 }
 
 /* ---- Frames ---- */
