@@ -52,6 +52,7 @@ struct top {
 	bool by_total;
 	const char *unit;
 	unsigned width;
+	bool java_unnamed; /* see java_is_unnamed() */
 	bool out_of_memory;
 };
 
@@ -131,6 +132,18 @@ static void print_callers(const struct top *t, const struct functions *functions
 	}
 }
 
+/* Share of the samples from which on the frame is explained that stands for all methods of Java. */
+#define JAVA_SHARE 0.05
+
+static bool java_is_unnamed(const struct top *t, const struct functions *functions)
+{
+	for (uint32_t i = 0; i < functions->count; i++)
+		if (functions->list[i].self >= JAVA_SHARE * functions->weight &&
+		    !strcmp(top_function_name(t->profile, &functions->list[i]), "[Java]"))
+			return true;
+	return false;
+}
+
 static void print_table(struct top *t, uint32_t thread, const char *title)
 {
 	struct functions functions;
@@ -154,6 +167,7 @@ static void print_table(struct top *t, uint32_t thread, const char *title)
 	if (rows < functions.count)
 		printf("... and %u more (-n 0 shows all)\n", functions.count - rows);
 	print_callers(t, &functions, rows, intervals);
+	t->java_unnamed |= java_is_unnamed(t, &functions);
 	functions_free(&functions);
 }
 
@@ -416,6 +430,11 @@ int cmd_top(int argc, char **argv)
 		if (profile.frames_folded && !args.json)
 			puts("\nnative functions count for the functions that call them; --native "
 			     "shows them");
+		if (top.java_unnamed)
+			puts("\n[Java] is all methods of Java: install the package "
+			     "asprof-agent-java "
+			     "(`make java-package`), or set ASPROF_AGENT_LIB to async-profiler's "
+			     "library");
 		if (status == COMMAND_OK)
 			empty_result_explain_profile(&profile, &args);
 	}

@@ -41,3 +41,4 @@ try -Xint
 
 "$agent" summary "$work/out" | grep -q "^Java .*\[Java\].*asprof-agent-java" || fail "no hint: $("$agent" summary "$work/out")"
 "$agent" summary --json "$work/out" | grep -q '"java_unnamed":true' || fail "no hint: $("$agent" summary --json "$work/out")"
+"$agent" top -n 1 "$work/out" | grep -q "^\[Java\] .*make java-package" || fail "no hint: $("$agent" top -n 1 "$work/out")"
