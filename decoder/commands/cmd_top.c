@@ -268,6 +268,15 @@ static double kept_share(const struct profile *p, enum metric metric)
 	}
 }
 
+/* With several processes, such as those of a pipeline, name the heaviest. */
+static void print_processes(struct top *t)
+{
+	struct top_compare compare = { .metric = t->metric, .by_total = t->by_total };
+
+	if (top_print_processes(&compare, t->profile))
+		t->out_of_memory = true;
+}
+
 static void top_print_text(struct top *t, const struct thread_weight *threads, uint32_t count)
 {
 	const struct profile *p = t->profile;
@@ -290,6 +299,7 @@ static void top_print_text(struct top *t, const struct thread_weight *threads, u
 		printf(", %.*f%% of the samples kept by the budget", kept_share(p, t->metric) < 0.1,
 		       100 * kept_share(p, t->metric));
 	putchar('\n');
+	print_processes(t);
 	if (!t->args->query.threads) {
 		print_table(t, 0, NULL);
 		return;

@@ -483,6 +483,36 @@ static void print_heading(const char *name, unsigned width)
 	text_print_name(stdout, name, width - 1);
 }
 
+/* Returns whether a name, without its first COMMON bytes, is wider than its column. */
+static bool name_is_cut(const struct table *t, size_t common, unsigned width)
+{
+	for (uint32_t c = 1; c < t->column_count; c++)
+		if (text_width(t->columns[c].name + common) >= width)
+			return true;
+	return false;
+}
+
+/* Print full names above the table, with numbers that stand for them in the heading. */
+static void print_legend(const struct table *t)
+{
+	putchar('\n');
+	for (uint32_t c = 1; c < t->column_count; c++)
+		printf("%4u  %s\n", c, t->columns[c].name);
+}
+
+/* Print the names of the columns, or their numbers. */
+static void print_headings(const struct table *t, bool numbered, size_t common, unsigned width)
+{
+	char number[16];
+
+	for (uint32_t c = 0; c < t->column_count; c++) {
+		snprintf(number, sizeof(number), "%u", c);
+		print_heading(numbered && c ? number : t->columns[c].name + (c ? common : 0),
+			      width);
+	}
+	printf("  self\n");
+}
+
 /* Returns the largest error, in percentage points, of a displayed share in COLUMN, with 95% confidence. */
 static double column_max_error(const struct table *t, uint32_t column)
 {
@@ -518,16 +548,22 @@ static void print_by(const struct table *t)
 	const char *by = t->compare->args->by;
 	unsigned width = column_width(t);
 	size_t common = common_prefix_length(t, width);
+	bool numbered = name_is_cut(t, common, width);
 
+	if (numbered) {
+		common = 0;
+		width = COLUMN_WIDTH;
+	}
 	printf("%s: ", metric_texts[t->compare->metric].name);
 	print_amounts(t, 0);
 	printf(", by %s: %u", by, t->value_count);
 	if (common)
 		printf(", without %.*s", (int)common, t->columns[1].name);
-	printf("\n\n");
-	for (uint32_t c = 0; c < shown; c++)
-		print_heading(t->columns[c].name + (c ? common : 0), width);
-	printf("  self\n");
+	putchar('\n');
+	if (numbered)
+		print_legend(t);
+	putchar('\n');
+	print_headings(t, numbered, common, width);
 	for (uint32_t c = 0; c < shown; c++)
 		print_percent(
 			t, (int)width - 1,
@@ -747,6 +783,43 @@ int top_compare_by_label(const struct top_compare *compare, const struct profile
 	else if (!err)
 		print_by(&t);
 	table_free(&t);
+	free(list);
+	free(numbers.threads);
+	free(numbers.contexts);
+	intern_free(&values);
+	return err;
+}
+
+/* Processes that are named. */
+#define PROCESSES_SHOWN 3
+
+static void print_processes(const struct weighted_value *list, uint32_t count, uint32_t processes)
+{
+	double whole = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		whole += list[i].weight;
+	printf("%u processes:", processes);
+	for (uint32_t i = 0; i < count && i < PROCESSES_SHOWN; i++)
+		printf("%s %.0f%% %s", i ? "," : "", percent_of(list[i].weight, whole),
+		       list[i].name);
+	puts(count > PROCESSES_SHOWN ? ", ... (--by process shows more)" : "");
+}
+
+int top_print_processes(const struct top_compare *compare, const struct profile *profile)
+{
+	struct intern values = INTERN_INIT;
+	struct value_numbers numbers;
+	struct weighted_value *list = NULL;
+	uint32_t count = 0;
+	int err = number_label_values(&numbers, profile, "process", &values);
+
+	if (!err)
+		list = weigh_values(compare, profile, &values, &numbers, &count);
+	/* One value is that of samples without a process. */
+	if (count && values.count > 2)
+		print_processes(list, count, values.count - 1);
+	err = list ? 0 : -ENOMEM;
 	free(list);
 	free(numbers.threads);
 	free(numbers.contexts);

@@ -34,4 +34,7 @@ int top_compare_base(const struct top_compare *compare, const struct profile *pr
  * combines all tags. Returns 0 or -ENOMEM. */
 int top_compare_by_label(const struct top_compare *compare, const struct profile *profile);
 
+/* Print a line with the heaviest processes and their shares if PROFILE has samples of several. Returns 0 or -ENOMEM. */
+int top_print_processes(const struct top_compare *compare, const struct profile *profile);
+
 #endif

@@ -129,7 +129,7 @@ for i in range(20):
 END
 "$agent" top -n 1 --by host "$work"/many*.zip >"$work/text" || fail "status $?"
 grep -q '^\.\.\. and 12 more of host (--json has all)' "$work/text" || fail "$(cat "$work/text")"
-# Names are complete, except on a narrow terminal: there they lose their common part.
+# Names are complete. On a narrow terminal they lose their common part, or are above the table.
 cp "$work/a.zip" "$work/profile_svc_ec2_i-0001__77_2026-11-21T02-10-00Z-0badcafe.zip"
 cp "$work/b.zip" "$work/profile_svc_ec2_i-0002__78_2026-11-21T02-10-00Z-0badcafe.zip"
 "$agent" top -n 1 --by process "$work"/profile_*.zip >"$work/text" || fail "status $?"
@@ -137,6 +137,8 @@ grep -q 'by process: 2$' "$work/text" &&
 	grep -Eq '^ +all +profile_svc_ec2_i-0002__78 +profile_svc_ec2_i-0001__77 ' "$work/text" || fail "$(cat "$work/text")"
 cp test/fixtures/jfr/native.jfr "$work/pushed_11275_2026-11-21T02-10-00Z.jfr"
 cp test/fixtures/jfr/native.jfr "$work/python3_11276_2026-11-21T02-10-00Z.jfr"
+"$agent" top -n 1 "$work"/p[uy]*.jfr | sed -n 2p >"$work/text"
+grep -Eqx '2 processes: 50% pushed_11275, 50% python3_11276' "$work/text" || fail "processes: $(cat "$work/text")"
 # on_terminal COLUMNS FILE... : output on a terminal of that width
 on_terminal() {
 	columns=$1
@@ -148,7 +150,8 @@ if command -v script >/dev/null; then
 	grep -q 'by process: 2, without profile_svc_ec2_i-000$' "$work/text" &&
 		grep -Eq '^ +all +2__78 +1__77 ' "$work/text" || fail "60 columns: $(cat "$work/text")"
 	on_terminal 60 "$work/p[uy]*.jfr"
-	grep -Eq '^ +all +pu\.\.\.11275 +py\.\.\.11276 ' "$work/text" || fail "60 columns: $(cat "$work/text")"
+	grep -Eqx ' +[12]  pushed_11275' "$work/text" && grep -Eqx ' +[12]  python3_11276' "$work/text" &&
+		grep -Eq '^ +all +1 +2 ' "$work/text" || fail "60 columns: $(cat "$work/text")"
 	on_terminal 100 "$work/p[uy]*.jfr"
 	grep -Eq '^ +all +pushed_11275 +python3_11276 ' "$work/text" || fail "100 columns: $(cat "$work/text")"
 fi

@@ -131,8 +131,9 @@ echo '#include <time.h>
 __attribute__((noinline)) static void burn(void) { while (clock() < CLOCKS_PER_SEC / 4) ; }
 int main(void) { burn(); return 0; }' >"$dir/burns.c"
 ${CC:-cc} -g -o "$dir/burns" "$dir/burns.c" || exit 1
-says "[123] profiles* in $dir/pipeline\(; [^;]*\)*\$" 0 --cpu 1ms --wall off -o "$dir/pipeline" -- sh -c "$dir/burns | cat; :"
+says "[123] profiles* in $dir/pipeline\(; [^;]*\)*\$" 0 --cpu 1ms --wall off -o "$dir/pipeline" -- sh -c "$dir/burns | $dir/burns; :"
 grep -q ' burn ' "$dir/err" || fail "no heaviest function of a pipeline: $(cat "$dir/err")"
+grep -q "^[23] processes: [0-9]*% burns_[0-9]*, [0-9]*% burns_" "$dir/err" || fail "not the heaviest process: $(cat "$dir/err")"
 continues "top $dir/pipeline" "flamegraph -o flame.html $dir/pipeline"
 says "[123] profiles* in $dir/all\(; [^;]*\)*\$" 0 --mem 64k --lock 10ms --wall off -o "$dir/all" -- "$dir/waits"
 continues "leaks $dir/all" "top --lock $dir/all"
