@@ -28,6 +28,7 @@ DEPS_LIBS := $(addprefix $(deps_dir)/lib/,libcurl.a libmbedtls.a libmbedx509.a l
 	     libzip.a libz.a libcjson.a)
 
 $(DEPS_READY):
+	$(Q)CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/check-packages
 	$(Q)DEPS_DIR='$(DEPS_DIR)' CROSS='$(CROSS)' scripts/build-deps $(deps_dir) $(deps_stamp)
 
 # Separate: nothing else is rebuilt for it, so it is not in DEPS_READY.

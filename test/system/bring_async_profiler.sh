@@ -68,6 +68,14 @@ sed -i 's/7\.1/7.2/g' "$work/scripts/deps.lock"
 	"$work/said" || fail "none: $(cat "$work/said")"
 [ -e "$out/lib/libasyncProfiler.so" ] || fail "the existing library is gone"
 
+# That line has a client's error.
+cp "$work/bin/mvn" "$work/mvn"
+printf '#!/bin/sh\necho "[ERROR] "\necho "[ERROR] PKIX path building failed"\necho "[ERROR] more"\nexit 1\n' >"$work/bin/mvn"
+"$bring" "$out" >"$work/said" 2>&1 && fail "an error of Maven, but status 0"
+[ "$(wc -l <"$work/said")" = 1 ] && grep -q 'has async-profiler 7.2: PKIX path building failed$' "$work/said" ||
+	fail "an error of Maven: $(cat "$work/said")"
+mv "$work/mvn" "$work/bin/mvn"
+
 # Another file with the right name.
 cp "$work/registry/jfr-converter-7.1.jar" "$work/registry/async-profiler-7.2.jar"
 "$bring" "$work/other" >"$work/said" 2>&1 && fail "another file is taken"
