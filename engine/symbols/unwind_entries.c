@@ -1,8 +1,12 @@
 /* Function starts from .eh_frame_hdr, as the LSB documents it, in the one form that linkers write:
- * rows of two 32-bit offsets from the section's start, sorted by the start of the code. */
+ * rows of two 32-bit offsets from the section's start, sorted by the start of the code. Static
+ * programs may have only .eh_frame. */
 #include "engine/symbols/unwind_entries.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "engine/cfi/cfi_entry.h"
 
 /* Encodings of pointers (DW_EH_PE_...): 32 bits, unsigned or signed, relative to the place or to
  * the section. */
@@ -93,11 +97,74 @@ static uint64_t rows_function(const struct rows *rows, uint64_t address, struct 
 	return start;
 }
 
+/* Larger sections are not read: a file without the header seldom has one. */
+#define FRAME_BYTES_MAX ((uint64_t)16 << 20)
+
+/* Set the start of those of MATCHES, sorted by address, that PLACE covers. */
+static void place_match(const struct place *place, struct symbol_match *matches, size_t count)
+{
+	size_t begin = 0, end = count, middle;
+
+	while (begin < end) {
+		middle = begin + (end - begin) / 2;
+		if (matches[middle].address < place->start)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	for (; begin < count && matches[begin].address - place->start < place->size; begin++)
+		if (!matches[begin].found)
+			matches[begin].start = place->start;
+}
+
+/* Match all entries of the section. */
+static void frame_match(const struct cfi_source *frame, struct symbol_match *matches, size_t count)
+{
+	struct cie cie = { 0 };
+	uint64_t offset = 0, id, id_offset;
+	struct place place;
+	struct cursor c;
+	struct fde fde;
+	struct run run;
+
+	for (; entry_begin(frame, offset, &c, &id, &id_offset);
+	     offset = (uint64_t)(c.end - frame->frame)) {
+		if (!id || !fde_read(&fde, frame, offset))
+			continue;
+		if (!cie.code_align || cie.offset != fde.cie_offset)
+			cie_read(&cie, frame, fde.cie_offset, &run);
+		if (cie.valid && fde_begin(&fde, &cie, frame, &run, &place))
+			place_match(&place, matches, count);
+	}
+}
+
+static void section_match(struct elf *elf, struct symbol_match *matches, size_t count)
+{
+	const Elf64_Shdr *section = elf_find_section(elf, ".eh_frame");
+	struct cfi_source frame = { 0 };
+	uint8_t *bytes;
+
+	if (!section || section->sh_size > FRAME_BYTES_MAX)
+		return;
+	bytes = malloc(section->sh_size);
+	if (bytes && !elf_read_section(elf, section, 0, bytes, section->sh_size)) {
+		frame.frame = bytes;
+		frame.frame_size = section->sh_size;
+		frame.frame_address = section->sh_addr;
+		frame_match(&frame, matches, count);
+	}
+	free(bytes);
+}
+
 void unwind_entries_match(struct elf *elf, struct symbol_match *matches, size_t count)
 {
 	struct function known = { 0 };
 	struct rows rows;
 
+	if (!elf_find_segment(elf, PT_GNU_EH_FRAME)) {
+		section_match(elf, matches, count);
+		return;
+	}
 	if (!rows_open(&rows, elf))
 		return;
 	for (size_t i = 0; i < count; i++)

@@ -157,6 +157,16 @@ START_TEST(dynamic_symbols_alone)
 }
 END_TEST
 
+/* As in static programs: .eh_frame without a search table. */
+START_TEST(unwind_entries_alone)
+{
+	ck_assert_int_eq(shell("cc -O1 -fPIC -shared -Wl,--no-eh-frame-hdr -o bare.so lib.c && "
+			       "strip bare.so"),
+			 0);
+	expect_place(load("bare.so"), "bare.so");
+}
+END_TEST
+
 /* Debug link: in the file's directory, in .debug, or neither. */
 START_TEST(debug_link)
 {
@@ -587,6 +597,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, own_symbol_table);
 	tcase_add_test(tcase, dynamic_symbols_alone);
+	tcase_add_test(tcase, unwind_entries_alone);
 	tcase_add_loop_test(tcase, debug_link, 0, 2);
 	tcase_add_loop_test(tcase, debug_link_without_build_id, 0, 2);
 	tcase_add_test(tcase, debug_link_to_another_build);
