@@ -443,8 +443,8 @@ int cmd_top(int argc, char **argv)
 		if (top.java_unnamed)
 			puts("\n[Java] is all methods of Java: install the package "
 			     "asprof-agent-java "
-			     "(`make java-package`), or set ASPROF_AGENT_LIB to async-profiler's "
-			     "library");
+			     "(`make java-package`), or set ASPROF_AGENT_LIB to the library that "
+			     "`scripts/setup async-profiler` downloads");
 		if (status == COMMAND_OK)
 			empty_result_explain_profile(&profile, &args);
 	}
