@@ -8,6 +8,13 @@
 #include "arch/arch.h"
 #include "core/kernel.h"
 
+/* The dynamic linker protects only whole pages of the segment: of the last page, the rest may be variables. */
+static void relro_read(struct import_module *module, uintptr_t start, uintptr_t end)
+{
+	module->relro = start;
+	module->relro_end = end - end % getauxval(AT_PAGESZ);
+}
+
 void import_module_read(struct import_module *module, const struct dl_phdr_info *info)
 {
 	*module = (struct import_module){ .base = info->dlpi_addr, .low = UINTPTR_MAX };
@@ -22,10 +29,8 @@ void import_module_read(struct import_module *module, const struct dl_phdr_info 
 			module->low = start;
 		if (segment->p_type == PT_LOAD && end > module->high)
 			module->high = end;
-		if (segment->p_type != PT_GNU_RELRO)
-			continue;
-		module->relro = start;
-		module->relro_end = end;
+		if (segment->p_type == PT_GNU_RELRO)
+			relro_read(module, start, end);
 	}
 }
 

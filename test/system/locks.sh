@@ -55,6 +55,49 @@ if command -v musl-gcc >/dev/null; then
 	check musl
 fi
 
+# An import table on the last page of RELRO, which the program writes to: the linker's pages are smaller than the kernel's. A
+# program without RELRO gets one for its import table.
+cat >"$work/shares_page.c" <<'C'
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile long numbers[] = { 1, 2, 3 };
+
+int main(void)
+{
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < 3; i++)
+		numbers[i]++;
+	pthread_mutex_unlock(&mutex);
+	puts("written");
+	return 0;
+}
+C
+${CC:-cc} -fPIE -pie -fno-plt -Wl,-z,norelro,-z,now -o "$work/shares_page" "$work/shares_page.c" -pthread || fail "cc"
+python3 - "$work/shares_page" <<'PYTHON' || fail "no import table"
+import struct, sys
+
+with open(sys.argv[1], "r+b") as file:
+    elf = bytearray(file.read())
+    headers, sections = struct.unpack_from("<QQ", elf, 32)
+    size, count, section_size, section_count, names = struct.unpack_from("<5H", elf, 54)
+    segments = [struct.unpack_from("<IIQQQQQQ", elf, headers + i * size) for i in range(count)]
+    data = next(s for s in segments if s[0] == 1 and s[1] & 2)
+    note = next(i for i, s in enumerate(segments) if s[0] == 4)
+    rows = [struct.unpack_from("<IIQQQQIIQQ", elf, sections + i * section_size) for i in range(section_count)]
+    name = lambda row: elf[rows[names][4] + row[0]:].split(b"\0", 1)[0]
+    got = next(row for row in rows if name(row) == b".got")
+    end = got[3] + got[5]
+    assert end % 4096
+    struct.pack_into("<IIQQQQQQ", elf, headers + note * size, 0x6474E552, 4, data[2], data[3], data[3], end - data[3],
+                     end - data[3], 1)
+    file.seek(0)
+    file.write(elf)
+PYTHON
+[ "$("$work/shares_page")" = written ] || fail "without the agent"
+[ "$(profiled "$work/shares_page.out" builtin LOCK=10ms "$work/shares_page")" = written ] || fail "the page of an import table is write-protected"
+
 # Without the setting, the import table has the C library's function.
 cat >"$work/bound.c" <<'C'
 #include <dlfcn.h>
