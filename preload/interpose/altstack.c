@@ -14,6 +14,7 @@
 #include "arch/stacks.h"
 #include "core/memory/region.h"
 #include "core/system.h"
+#include "engine/reading/memory_reader.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
@@ -237,19 +238,29 @@ static void altstack_hide_own(stack_t *now)
 		now->ss_flags = SS_DISABLE;
 }
 
+static bool stack_is_unreadable(const stack_t *stack)
+{
+	return stack &&
+	       (!memory_probe((uintptr_t)stack) || !memory_probe((uintptr_t)(stack + 1) - 1));
+}
+
+/* The system refuses addresses that it cannot read or write. */
 EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 {
 	stack_t before;
 
-	if (!hooks_get())
+	if (!hooks_get() || stack_is_unreadable(stack))
 		return REAL(sigaltstack)(stack, old);
 	if (REAL(sigaltstack)(NULL, &before))
 		return -1;
 	altstack_hide_own(&before);
 	if (stack && altstack_set(stack))
 		return -1;
-	if (old) /* may be the same as STACK */
-		*old = before;
+	if (!old) /* may be the same as STACK */
+		return 0;
+	if (REAL(sigaltstack)(NULL, old))
+		return -1;
+	*old = before;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "core/system.h"
+#include "engine/reading/memory_reader.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
@@ -55,13 +56,23 @@ static void signals_hold(uint64_t signals)
 		sample_hold(__builtin_ctzll(signals) + 1);
 }
 
+/* The system refuses a set that cannot be read. */
+static bool set_is_unreadable(const sigset_t *set)
+{
+	return set && __atomic_load_n(&sample_signals, __ATOMIC_RELAXED) &&
+	       !memory_probe((uintptr_t)set);
+}
+
 /* Most programs that wait for sampling signals wait for all signals. One that names so few uses them. */
 #define FEW_SIGNALS 8
 
 static void claim_if_few(const sigset_t *set)
 {
-	uint64_t named = set_signals_of(set, &sample_signals), all, blocked;
+	uint64_t named, all, blocked;
 
+	if (set_is_unreadable(set))
+		return;
+	named = set_signals_of(set, &sample_signals);
 	if (!named)
 		return;
 	memcpy(&all, set, sizeof(all));
@@ -74,7 +85,7 @@ static void claim_if_few(const sigset_t *set)
 	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&blocked, 0, sizeof(blocked));
 }
 
-const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
+static const sigset_t *set_strip(const sigset_t *set, sigset_t *copy)
 {
 	uint64_t signals = set_signals_of(set, &sample_signals);
 
@@ -83,6 +94,11 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 	*copy = *set;
 	set_flip(copy, signals);
 	return copy;
+}
+
+const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
+{
+	return set_is_unreadable(set) ? set : set_strip(set, copy);
 }
 
 /* Return the sampling signals that the program has blocked, after a change HOW with the sampling signals in NAMED. */
@@ -109,8 +125,8 @@ static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how
 		return change(how, set, old);
 	if (how != SIG_UNBLOCK)
 		signals_hold(named & ~before);
-	/* Unblocking is not changed: the mask may be older than the sampling. */
-	result = change(how, how == SIG_UNBLOCK ? set : mask_strip(set, &copy), old);
+	/* Unblocking is not changed: the mask may be older than the sampling. (The C library reads the set, too.) */
+	result = change(how, how == SIG_UNBLOCK ? set : set_strip(set, &copy), old);
 	if (result)
 		return result;
 	if (set)
