@@ -69,6 +69,7 @@ static const struct {
 	{ SYS_sendmmsg, SYS_sendmmsg, MASK_NONE, 0 },
 	{ SYS_splice, SYS_splice, MASK_NONE, 0 },
 	{ SYS_sendfile, SYS_sendfile, MASK_NONE, 0 },
+	{ SYS_fallocate, SYS_fallocate, MASK_NONE, 0 },
 };
 
 #define ENDINGS (sizeof(endings) / sizeof(*endings))

@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 
 #include "core/kernel.h"
+#include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
-#include "preload/interpose/sample.h"
 #include "preload/interpose/transfer.h"
 
 bool transfer_has_linger;
@@ -13,20 +13,13 @@ bool transfer_has_linger;
 /* True when closing FD may wait: then samples are blocked, and BLOCKED is the previous mask. */
 static COLD bool samples_block(int fd, uint64_t *blocked)
 {
-	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
 	struct linger linger = { 0 };
 	socklen_t length = sizeof(linger);
 
 	kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, SO_LINGER, (long)&linger, (long)&length, 0);
 	if (!linger.l_onoff || !linger.l_linger)
 		return false;
-	return !kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals, (long)blocked,
-			     sizeof(signals));
-}
-
-static COLD void samples_unblock(const uint64_t *blocked)
-{
-	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)blocked, 0, sizeof(*blocked));
+	return mask_block_samples(blocked);
 }
 
 /* The value of CALL, which closes FD. */
@@ -38,7 +31,7 @@ static COLD void samples_unblock(const uint64_t *blocked)
 		__typeof__(call) value_ = (call);                                          \
                                                                                            \
 		if (__builtin_expect(lingers_, 0))                                         \
-			samples_unblock(&blocked_);                                        \
+			mask_restore(&blocked_);                                           \
 		value_;                                                                    \
 	})
 

@@ -101,6 +101,19 @@ const sigset_t *mask_strip(const sigset_t *set, sigset_t *copy)
 	return set_is_unreadable(set) ? set : set_strip(set, copy);
 }
 
+COLD bool mask_block_samples(uint64_t *before)
+{
+	uint64_t signals = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
+
+	return signals && !kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&signals, (long)before,
+					sizeof(signals));
+}
+
+COLD void mask_restore(const uint64_t *before)
+{
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)before, 0, sizeof(*before));
+}
+
 /* Return the sampling signals that the program has blocked, after a change HOW with the sampling signals in NAMED. */
 static uint64_t blocked_after(int how, uint64_t named)
 {

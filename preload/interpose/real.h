@@ -150,6 +150,10 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sendfile)                   \
 	X(sendfile64)                 \
 	X(copy_file_range)            \
+	X(fallocate)                  \
+	X(fallocate64)                \
+	X(posix_fallocate)            \
+	X(posix_fallocate64)          \
 	X(splice)                     \
 	X(close)                      \
 	X(fclose)                     \

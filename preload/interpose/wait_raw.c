@@ -1,7 +1,8 @@
-/* Calls that wait or transfer bytes, made by syscall(2) and by libaio. */
+/* Calls that wait or transfer bytes, or that a signal ends otherwise, made by syscall(2) and by libaio. */
 #include "preload/interpose/wait_raw.h"
 
 #include <dlfcn.h>
+#include <linux/bpf.h>
 #include <linux/futex.h>
 #include <stdint.h>
 #include <string.h>
@@ -50,7 +51,8 @@
 	 NUMBER(word, SYS_clock_nanosleep) | NUMBER(word, SYS_rt_sigtimedwait) |                \
 	 NUMBER(word, SYS_rt_sigsuspend) | NUMBER(word, SYS_io_getevents) |                     \
 	 NUMBER(word, SYS_io_pgetevents) | NUMBER(word, SYS_semop) |                            \
-	 NUMBER(word, SYS_semtimedop) | NUMBER(word, SYS_msgrcv) | NUMBER(word, SYS_msgsnd))
+	 NUMBER(word, SYS_semtimedop) | NUMBER(word, SYS_msgrcv) | NUMBER(word, SYS_msgsnd) |   \
+	 NUMBER(word, SYS_fallocate) | NUMBER(word, SYS_bpf))
 
 const uint64_t wait_raw_numbers[] = { NUMBERS(0), NUMBERS(1), NUMBERS(2), NUMBERS(3),
 				      NUMBERS(4), NUMBERS(5), NUMBERS(6), NUMBERS(7) };
@@ -308,8 +310,19 @@ static bool is_transfer(long number)
 	return numbers[number / 64] >> (number % 64) & 1;
 }
 
+/* A signal ends these commands of bpf(2) with EAGAIN or EINTR. They have no part that could be continued. */
+static bool is_bpf_run(const long *call)
+{
+	return call[0] == SYS_bpf && (call[1] == BPF_PROG_LOAD || call[1] == BPF_PROG_TEST_RUN);
+}
+
 long wait_raw(const long call[TRANSFER_LONGS])
 {
+	if (call[0] == SYS_bpf)
+		return is_bpf_run(call) ? WITHOUT_SAMPLES(enter_syscall(call))
+					: enter_syscall(call);
+	if (call[0] == SYS_fallocate)
+		return RESTART(enter_syscall(call), WITHOUT_SAMPLES(enter_syscall(call)));
 	if (is_transfer(call[0]))
 		return TRANSFER(enter_syscall(call), enter_syscall, call[0], call[1], call[2],
 				call[3], call[4], call[5], call[6]);
