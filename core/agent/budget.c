@@ -33,7 +33,8 @@ static const uint64_t defaults[BUDGET_KINDS] = {
 /* Few samples count at once if they cost more than this much of a processor. */
 #define SIGNIFICANT 0.005
 
-/* An interval is kept while the permitted one is at most this much shorter; a new one has a margin. A shorter interval
+/* An interval is kept while the permitted one is at most this much shorter, unless that is the wanted one: a thread that
+ * wakes rarely costs the same at many intervals. A new one has a margin. A shorter interval
  * follows the last change after this time. Each change ends a chunk, which costs. */
 #define KEEP_BELOW 0.65
 #define MARGIN     1.2
@@ -215,12 +216,16 @@ static uint64_t settle(const struct budget_kind *kind, unsigned index, double pe
 		       uint64_t now_ns)
 {
 	double current = interval_of(kind->effective), most = (double)longest[index], next;
-	bool lengthens = permitted > current, shortens = permitted < current * KEEP_BELOW &&
-							 kind->effective > kind->wanted &&
-							 now_ns >= kind->changed_ns + SHORTEN_NS;
+	bool lengthens = permitted > current,
+	     is_shorter =
+		     permitted < current * KEEP_BELOW || permitted <= interval_of(kind->wanted),
+	     shortens = is_shorter && kind->effective > kind->wanted &&
+			now_ns >= kind->changed_ns + SHORTEN_NS;
 
 	if (!lengthens && !shortens)
 		return kind->effective;
+	if (permitted <= interval_of(kind->wanted))
+		return kind->wanted;
 	next = permitted * MARGIN < most ? permitted * MARGIN : most;
 	return next > (double)kind->wanted ? (uint64_t)next : kind->wanted;
 }

@@ -277,6 +277,22 @@ START_TEST(returns_to_the_settings)
 END_TEST
 
 /* A capture asks for a shorter interval, and ends: each is limited by the costs so far. */
+/* An idle service: the floor of 0.1% of a processor permits the wanted interval, but not one that is a fifth shorter. */
+START_TEST(returns_if_the_settings_just_fit)
+{
+	struct load load = { .program = 0.001, .threads = 10, .wall_ns = 13000 };
+	struct run run;
+
+	run_start(&run, 10, BUDGET_OFF, MS(100), BUDGET_OFF);
+	simulate(&run, &load, 60);
+	ck_assert_uint_gt(run.budget.kinds[COST_WALL].effective, MS(130));
+	load.wall_ns = 9500;
+	simulate(&run, &load, 120);
+	ck_assert_uint_eq(run.budget.kinds[COST_WALL].effective, MS(100));
+	ck_assert_uint_le(run.changes, 3);
+}
+END_TEST
+
 START_TEST(other_wishes)
 {
 	struct load load = { .program = 1, .sample_ns = 50000 };
@@ -336,6 +352,7 @@ int main(void)
 	tcase_add_test(tcase, bursts);
 	tcase_add_test(tcase, noise);
 	tcase_add_test(tcase, returns_to_the_settings);
+	tcase_add_test(tcase, returns_if_the_settings_just_fit);
 	tcase_add_test(tcase, other_wishes);
 	tcase_add_test(tcase, no_budget);
 	tcase_add_test(tcase, every_allocation);
