@@ -23,17 +23,18 @@
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
 
-/* Visits that are due close together are made in one round. Rounds are at least a twentieth of the
- * interval apart. */
-#define ROUNDS_MAX   20
-#define ROUND_MIN_NS 1000000u
+/* Visits are made in rounds, because each wakes the agent's thread. An interval has one round for so many threads. */
+#define ROUND_THREADS 16
+#define ROUNDS_MAX    20
+#define ROUND_MIN_NS  1000000u
 
 #define SLOTS_MIN 64
 
 static struct {
 	uint64_t interval_ns;
-	uint64_t next_ns;
-	struct thread_wall *threads; /* by the index of their slots */
+	uint64_t first_ns, last_ns, next_ns; /* rounds; first 0: not chosen yet */
+	size_t visited;                      /* threads in the last round, due or not */
+	struct thread_wall *threads;         /* by the index of their slots */
 	size_t room;
 	struct jfr_writer *jfr; /* of the events that a visit writes */
 	struct symbols *symbols;
@@ -68,6 +69,14 @@ void wall_start(uint64_t interval_ns)
 {
 	wall.interval_ns = interval_ns;
 	wall.next_ns = 0;
+}
+
+static uint64_t wall_round_ns(void)
+{
+	size_t rounds = 1 + wall.visited / ROUND_THREADS;
+	uint64_t round_ns = wall.interval_ns / (rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX);
+
+	return round_ns > ROUND_MIN_NS ? round_ns : ROUND_MIN_NS;
 }
 
 void wall_open(struct jfr_writer *jfr, struct symbols *symbols)
@@ -110,7 +119,8 @@ void wall_stop(void)
 		wall_state_clear(&wall.threads[i]);
 	free(wall.threads);
 	wall.threads = NULL;
-	wall.room = 0;
+	wall.room = wall.visited = 0;
+	wall.first_ns = 0;
 }
 
 static void wall_count(struct thread_wall *w, uint32_t samples, uint64_t ticks)
@@ -296,7 +306,8 @@ static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t 
 }
 
 struct visit {
-	uint64_t now_ns, earliest_ns;
+	uint64_t since_ns, now_ns, earliest_ns;
+	size_t threads;
 };
 
 static void wall_visit_one(void *context, struct thread *t)
@@ -307,8 +318,10 @@ static void wall_visit_one(void *context, struct thread *t)
 
 	if (!w || atomic_load(&t->ended))
 		return;
-	if (!w->due_ns) /* random, so that short-lived threads are counted in proportion */
-		w->due_ns = v->now_ns + random_below(wall.interval_ns);
+	v->threads++;
+	/* A new thread has begun since the last round. Random, so that short-lived threads are counted in proportion. */
+	if (!w->due_ns)
+		w->due_ns = v->since_ns + wall.interval_ns - random_below(wall.interval_ns);
 	if (w->due_ns <= v->now_ns) {
 		times = 1 + (v->now_ns - w->due_ns) / wall.interval_ns;
 		w->due_ns += times * wall.interval_ns;
@@ -374,22 +387,51 @@ unsigned wall_count_pending(int signo)
 	return awake.count;
 }
 
+static void wall_count_thread(void *count, struct thread *t)
+{
+	*(size_t *)count += !atomic_load(&t->ended);
+}
+
+/* The first round is at a random time, as are all that follow. */
+static void wall_begin_rounds(uint64_t now_ns)
+{
+	threads_each(wall_count_thread, &wall.visited);
+	wall.first_ns = wall.next_ns = now_ns + random_below(wall_round_ns());
+	wall.last_ns = wall.first_ns - wall_round_ns();
+}
+
+/* The time of the first round after TIME_NS. A late round does not move the others. */
+static uint64_t wall_round_after(uint64_t time_ns)
+{
+	uint64_t round_ns = wall_round_ns();
+
+	return wall.first_ns + ((time_ns - wall.first_ns) / round_ns + 1) * round_ns;
+}
+
+/* The last round, but at most one interval ago. */
+static uint64_t wall_since_ns(uint64_t now_ns)
+{
+	return wall.last_ns + wall.interval_ns > now_ns ? wall.last_ns : now_ns - wall.interval_ns;
+}
+
 uint64_t wall_visit(uint64_t now_ns)
 {
 	struct visit v = { .now_ns = now_ns, .earliest_ns = UINT64_MAX };
-	uint64_t round = wall.interval_ns / ROUNDS_MAX;
 
 	if (wall.interval_ns == UINT64_MAX)
 		return UINT64_MAX;
+	if (!wall.first_ns)
+		wall_begin_rounds(now_ns);
 	if (now_ns < wall.next_ns)
 		return wall.next_ns;
+	v.since_ns = wall_since_ns(now_ns);
 	threads_each(wall_visit_one, &v);
-	if (round < ROUND_MIN_NS)
-		round = ROUND_MIN_NS;
+	wall.visited = v.threads;
+	wall.last_ns = now_ns;
 	/* No threads: check again after one interval. */
 	if (v.earliest_ns == UINT64_MAX)
 		v.earliest_ns = now_ns + wall.interval_ns;
-	wall.next_ns = v.earliest_ns < now_ns + round ? now_ns + round : v.earliest_ns;
+	wall.next_ns = wall_round_after(v.earliest_ns > now_ns ? v.earliest_ns - 1 : now_ns);
 	return wall.next_ns;
 }
 

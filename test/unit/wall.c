@@ -20,7 +20,7 @@
 #define INTERVAL (100 * MS)
 #define START    (1000 * MS)
 
-#define THREADS 2
+#define THREADS 40
 
 static struct {
 	struct thread slot;
@@ -326,9 +326,10 @@ START_TEST(the_next_visit_changes_with_the_interval)
 	begin(1);
 	phase_ns = 0;
 	wall_visit(START);
+	wall_state(&threads[0].slot)->due_ns = START + INTERVAL;
 	ck_assert_uint_eq(wall_visit(START + INTERVAL), START + 2 * INTERVAL);
 	wall_change(10 * INTERVAL, START + 2 * INTERVAL - 30 * MS);
-	ck_assert_uint_eq(wall_visit(START + 2 * INTERVAL), START + 2 * INTERVAL + 270 * MS);
+	wall_visit(START + 2 * INTERVAL);
 	before = threads[0].interrupted;
 	wall_change(INTERVAL, START + 2 * INTERVAL + 240 * MS);
 	wall_visit(START + 2 * INTERVAL + 243 * MS - 10);
@@ -376,18 +377,44 @@ START_TEST(no_thread)
 }
 END_TEST
 
-/* Two threads that are due 2 ms apart are visited in one round, a twentieth of the interval
- * later. */
-START_TEST(visits_are_made_together)
+/* Each visit would wake the agent's thread. */
+START_TEST(few_threads_are_visited_in_one_round)
 {
 	begin(2);
 	wall_state(&threads[0].slot)->due_ns = START;
-	wall_state(&threads[1].slot)->due_ns = START + 2 * MS;
-	ck_assert_uint_eq(wall_visit(START), START + 5 * MS);
-	ck_assert_uint_eq(threads[1].interrupted, 0);
-	/* The first is due at its own time again, not a round later. */
-	ck_assert_uint_eq(wall_visit(START + 5 * MS), START + INTERVAL);
-	ck_assert_uint_eq(threads[0].interrupted, 1);
+	wall_state(&threads[1].slot)->due_ns = START + 20 * MS;
+	for (unsigned i = 0; i < 5; i++) {
+		ck_assert_uint_eq(wall_visit(START + i * INTERVAL), START + (i + 1) * INTERVAL);
+		ck_assert_uint_eq(threads[0].interrupted, i + 1);
+		ck_assert_uint_eq(threads[1].interrupted, i);
+	}
+}
+END_TEST
+
+/* 40 threads have 3 rounds; each thread is visited in the first one after it is due. */
+START_TEST(many_threads_are_visited_in_several_rounds)
+{
+	begin(THREADS);
+	for (size_t i = 0; i < THREADS; i++)
+		wall_state(&threads[i].slot)->due_ns = START + i * INTERVAL / THREADS;
+	for (unsigned i = 0; i < 6; i++)
+		ck_assert_uint_eq(wall_visit(START + i * (INTERVAL / 3)),
+				  START + (i + 1) * (INTERVAL / 3));
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+	ck_assert_uint_eq(threads[1].interrupted, 2);
+	ck_assert_uint_eq(threads[THREADS - 1].interrupted, 1);
+}
+END_TEST
+
+/* It lived for a tenth of the interval: a tenth of such threads is counted. */
+START_TEST(a_short_lived_thread_is_counted_if_a_round_meets_it)
+{
+	begin(2);
+	thread_count = 1;
+	visit(0, 1);
+	thread_count = 2;
+	phase_ns = _i ? INTERVAL - 1 : 0;
+	visit(1, 1);
 	ck_assert_uint_eq(threads[1].interrupted, 1);
 }
 END_TEST
@@ -911,7 +938,9 @@ int main(void)
 	tcase_add_test(tests, the_next_visit_changes_with_the_interval);
 	tcase_add_test(tests, nothing_to_do_before_the_next_visit);
 	tcase_add_test(tests, no_thread);
-	tcase_add_test(tests, visits_are_made_together);
+	tcase_add_test(tests, few_threads_are_visited_in_one_round);
+	tcase_add_test(tests, many_threads_are_visited_in_several_rounds);
+	tcase_add_loop_test(tests, a_short_lived_thread_is_counted_if_a_round_meets_it, 0, 2);
 	tcase_add_test(tests, goes_are_a_millisecond_apart_at_least);
 	tcase_add_test(tests, a_thread_that_runs_is_interrupted_each_time);
 	tcase_add_test(tests, a_sleeper_is_interrupted_once_and_counted);
