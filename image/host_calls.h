@@ -46,6 +46,7 @@
 	X(sampler_signal)             \
 	X(signal_share_refused)       \
 	X(signal_share_error)         \
+	X(thread_context_may_exist)   \
 	X(thread_context_places)      \
 	X(thread_clock_cpu)           \
 	X(thread_clock_interrupt)     \

@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/cost.h"
 #include "core/random.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
 #include "engine/collect/tick_rate.h"
 #include "engine/collect/wall_interrupt.h"
+#include "engine/context/thread_context.h"
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/runtimes.h"
@@ -107,6 +109,8 @@ static void wall_state_clear(struct thread_wall *w)
 	wait_clear(&w->wait);
 	wait_clear(&w->asked_wait);
 	wait_seen_clear(&w->seen);
+	wall_place_clear(&w->place);
+	wall_place_clear(&w->asked_place);
 	wall_owner_free(w->owner);
 	wall_owner_free(w->asked_owner);
 	*w = (struct thread_wall){ 0 };
@@ -216,9 +220,11 @@ static void wall_find_owner(struct wait *wait, const struct thread *t)
 /* Look once at a thread that sleeps: it waits for the same as long as it does not run. */
 static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 {
+	struct thread_call call;
+
 	if (w->wait.state != WAIT_UNKNOWN)
 		return;
-	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
+	wait_look(&w->wait, &call, atomic_load(&t->tid), w->cpu_ns, &w->seen);
 	if (w->wait.state != WAIT_WAITING)
 		wait_clear(&w->wait);
 	wall_find_owner(&w->wait, t);
@@ -248,15 +254,37 @@ static void wall_follow_owner(struct thread *t, struct thread_wall *w)
 	w->owner = next;
 }
 
+/* T has run, and waits again in the known stack, with another WAIT. */
+static void wall_count_returned(struct thread *t, struct thread_wall *w, struct wait *wait,
+				uint64_t cpu_ns, uint32_t visits)
+{
+	wall_write_event(wall.jfr, t);
+	wait_move(&w->wait, wait);
+	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
+	wall_owner_free(w->owner);
+	w->owner = w->wait.owner ? wall_owner_request(w->wait.owner, clock_monotonic_ns()) : NULL;
+	w->cpu_ns = cpu_ns;
+	w->settled = true;
+	wall_count_sleeper(t, w, visits);
+	cost_add(COST_WALL, 0, visits);
+}
+
 static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_ns, uint32_t visits)
 {
 	struct wait wait = { 0 };
+	struct thread_call call;
 
-	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wait_look(&wait, &call, atomic_load(&t->tid), cpu_ns, &w->seen);
 	wall_find_owner(&wait, t);
+	if (w->known && wait.state == WAIT_WAITING && !wall_is_asked(t, w) &&
+	    !thread_context_may_exist() && wall_place_is_same(&w->place, &call)) {
+		wall_count_returned(t, w, &wait, cpu_ns, visits);
+		return;
+	}
 	w->owed[wait.state] += visits;
 	if (wait.state == WAIT_WAITING) {
 		wait_move(&w->asked_wait, &wait);
+		wall_place_see(&w->asked_place, &call);
 		wall_owner_free(w->asked_owner);
 		w->asked_owner = w->asked_wait.owner ? wall_owner_request(w->asked_wait.owner,
 									  clock_monotonic_ns())
@@ -459,6 +487,8 @@ static void wall_record_sleeper(struct thread_wall *w, const struct sample *samp
 	wall_store_stack(w, sample);
 	if (!w->known)
 		return;
+	if (!w->truncated)
+		wall_place_learn(&w->place, &w->asked_place, w->pcs, w->depth);
 	wait_move(&w->wait, &w->asked_wait);
 	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
 	if (w->wait.owner) {
@@ -513,6 +543,7 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	wait_clear(&w->wait);
 	wall_owner_free(w->owner);
 	w->owner = NULL;
+	wall_place_clear(&w->place);
 	w->asked = w->known = w->settled = false;
 	w->cpu_ns = sample->args[1];
 	if (sample->state == JFR_STATE_SLEEPING)
@@ -521,6 +552,7 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	wall_write_owed(jfr, sample, w->owed, &w->asked_wait);
 	memset(w->owed, 0, sizeof(w->owed));
 	wait_clear(&w->asked_wait);
+	wall_place_clear(&w->asked_place);
 	wall_owner_free(w->asked_owner);
 	w->asked_owner = NULL;
 }

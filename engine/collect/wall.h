@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "engine/collect/wall_owner.h"
+#include "engine/collect/wall_place.h"
 #include "engine/jfr/jfr_write.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/threads.h"
@@ -28,6 +29,8 @@ struct thread_wall {
 	struct wait asked_wait;     /* at the last of these visits that found it waiting */
 	struct wait wait;           /* at the known place; unknown until it is looked at */
 	struct wait_seen seen;      /* see wait_look() */
+	struct wall_place place;    /* of the known stack */
+	struct wall_place asked_place;          /* of asked_wait */
 	struct wall_owner *owner, *asked_owner; /* of the locks in both waits; NULL: none */
 	uint32_t samples;                       /* number counted since the last event */
 	uint64_t first, last;                   /* ticks of the first and the last of these */

@@ -106,6 +106,11 @@ static bool context_find_record(struct thread_context *context)
 	return false;
 }
 
+bool thread_context_may_exist(void)
+{
+	return atomic_load(&context_places.places[0]) || thread_labels_exist();
+}
+
 size_t thread_context_read(struct thread_context *context)
 {
 	bool published = atomic_load_explicit(&context_places.places[0], memory_order_relaxed);

@@ -45,6 +45,11 @@ static struct block *labels_table(void)
 	return there;
 }
 
+bool thread_labels_exist(void)
+{
+	return atomic_load(&blocks);
+}
+
 /* True when the thread has ended without releasing its block. */
 static bool is_stale(pid_t tid)
 {

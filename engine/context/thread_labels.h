@@ -2,6 +2,7 @@
 #ifndef ENGINE_CONTEXT_THREAD_LABELS_H
 #define ENGINE_CONTEXT_THREAD_LABELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Maximum size of a thread's labels, with a NUL after each key and value. */
@@ -15,6 +16,9 @@
  *   have labels
  * * -ENOMEM */
 int thread_labels_set(const char *key, const char *value);
+
+/* True if a thread of this process has ever set a label. Any thread. */
+bool thread_labels_exist(void);
 
 /* The labels of the calling thread: "key", NUL, "value", NUL and so on; *SIZE bytes.
  * Async-signal-safe; valid until the thread changes its labels. */

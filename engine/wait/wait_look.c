@@ -324,21 +324,22 @@ void wait_seen_clear(struct wait_seen *seen)
 	*seen = (struct wait_seen){ 0 };
 }
 
-void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
+void wait_look(struct wait *wait, struct thread_call *call, pid_t tid, uint64_t cpu_ns,
+	       struct wait_seen *seen)
 {
-	struct thread_call call;
 	bool is_waiting;
 	char text[256];
 	ssize_t length;
 
 	wait_clear(wait);
+	*call = (struct thread_call){ .number = -1 };
 	if (detail == WAIT_OFF)
 		return;
 	length = thread_file_read(tid, "syscall", &seen->call_fd, text, sizeof(text));
 	if (length == -ENOENT || length == -ESRCH || length == -EAGAIN)
 		return;
-	is_waiting = length > 0 ? wait_call_parse(&call, text) : wait_look_by_function(wait, tid);
+	is_waiting = length > 0 ? wait_call_parse(call, text) : wait_look_by_function(wait, tid);
 	if (is_waiting && length > 0)
-		wait_set_call(wait, tid, &call);
+		wait_set_call(wait, tid, call);
 	wait->state = is_waiting ? WAIT_WAITING : state_by_times(tid, cpu_ns, seen);
 }

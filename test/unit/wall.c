@@ -154,9 +154,13 @@ bool wait_look_is_on(void)
 	return found.state != WAIT_UNKNOWN;
 }
 
-void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
+static struct thread_call found_call;
+
+void wait_look(struct wait *wait, struct thread_call *call, pid_t tid, uint64_t cpu_ns,
+	       struct wait_seen *seen)
 {
 	(void)cpu_ns, (void)seen;
+	*call = found_call;
 	ck_assert_int_ge(tid, 100);
 	looked += wait_look_is_on();
 	wait_clear(wait);
@@ -279,6 +283,7 @@ static void setup(void)
 	looks = counted = looked = 0;
 	cut = false;
 	found = (struct wait){ 0 };
+	found_call = (struct thread_call){ 0 };
 	is_over = false;
 	can_interrupt = true;
 }
@@ -708,6 +713,66 @@ START_TEST(a_thread_that_has_just_gone_to_sleep)
 }
 END_TEST
 
+/* It waits in 0x20, whose callers are on a stack. */
+static void learns_place(uintptr_t *stack)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_SLEEP);
+	stack[1] = 0x21;
+	stack[3] = 0x22;
+	found_call = (struct thread_call){ .number = 1, .sp = (uintptr_t)stack, .pc = 0x20 };
+	visit(0, 1);
+	sleeps(0, 0x20);
+}
+
+START_TEST(a_thread_that_waits_in_the_same_stack_again_is_not_interrupted)
+{
+	uintptr_t stack[4] = { 0 };
+
+	learns_place(stack);
+	for (unsigned i = 1; i < 4; i++) {
+		threads[0].cpu_ns += MS;
+		visit(i, 1);
+	}
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		ck_assert_uint_eq(events[i].stack, stack_id(0x20, 3, false));
+		ck_assert_uint_eq(events[i].samples, 1);
+		ck_assert_str_eq(events[i].wait, "state=waiting\ncause=sleep\n");
+	}
+	/* It has not run since. */
+	visit(4, 1);
+	ck_assert_uint_eq(looked, 4);
+}
+END_TEST
+
+START_TEST(a_thread_with_another_caller_is_interrupted)
+{
+	uintptr_t stack[4] = { 0 };
+
+	learns_place(stack);
+	threads[0].cpu_ns += MS;
+	stack[3] = 0x23;
+	visit(1, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+}
+END_TEST
+
+/* Only the thread itself can read its labels. */
+START_TEST(a_thread_that_may_have_labels_is_interrupted)
+{
+	uintptr_t stack[4] = { 0 };
+
+	learns_place(stack);
+	ck_assert_int_eq(thread_labels_set("key", "value"), 0);
+	threads[0].cpu_ns += MS;
+	visit(1, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 2);
+}
+END_TEST
+
 /* Its signal arrives after the wait, as after one that nothing interrupts. */
 START_TEST(each_visit_counts_in_its_state)
 {
@@ -955,6 +1020,9 @@ int main(void)
 	tcase_add_test(tests, one_that_cannot_be_interrupted_now_is_counted_later);
 	tcase_add_test(tests, a_sleeper_is_looked_at_once);
 	tcase_add_test(tests, a_thread_that_has_just_gone_to_sleep);
+	tcase_add_test(tests, a_thread_that_waits_in_the_same_stack_again_is_not_interrupted);
+	tcase_add_test(tests, a_thread_with_another_caller_is_interrupted);
+	tcase_add_test(tests, a_thread_that_may_have_labels_is_interrupted);
 	tcase_add_test(tests, each_visit_counts_in_its_state);
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
 	tcase_add_test(tests, a_wrong_owner_is_removed);
