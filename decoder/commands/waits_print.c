@@ -105,24 +105,9 @@ static void print_place(const struct waits *w, uint32_t frame, uint32_t thread)
 static const struct {
 	const char *text, *before_object;
 } meanwhile[WAIT_CAUSES] = {
-	[WAIT_NO_CAUSE] = { "waited", " for" },
-	[WAIT_LOCK] = { "waited for a lock", "," },
-	[WAIT_CONDITION] = { "waited for a condition", "," },
-	[WAIT_SEMAPHORE] = { "waited for a semaphore", "," },
-	[WAIT_FILE] = { "waited for a file", "," },
-	[WAIT_PAGE_FAULT] = { "waited for a page", " of" },
-	[WAIT_CONNECT] = { "connected", " to" },
-	[WAIT_ACCEPT] = { "accepted connections", " at" },
-	[WAIT_SOCKET_READ] = { "read from a socket", "," },
-	[WAIT_SOCKET_WRITE] = { "wrote to a socket", "," },
-	[WAIT_PIPE_READ] = { "read from a pipe", "," },
-	[WAIT_PIPE_WRITE] = { "wrote to a pipe", "," },
-	[WAIT_IDLE] = { "waited for events", " at" },
-	[WAIT_TIMER] = { "waited for a timer", "," },
-	[WAIT_SLEEP] = { "slept", "," },
-	[WAIT_CHILD] = { "waited for a child process", "," },
-	[WAIT_GIL] = { "waited for the interpreter lock", "," },
-	[WAIT_SYSCALL] = { "waited in a system call", "," },
+#define CAUSE(constant, name, class, meaning, alone, before) [WAIT_##constant] = { alone, before },
+	WAIT_CAUSE_TABLE(CAUSE)
+#undef CAUSE
 };
 
 /* Print "waited for a file, /var/log/app.log". */

@@ -8,23 +8,20 @@ const char *const jfr_wait_states[WAIT_STATES] = {
 	[WAIT_WAITING] = "waiting",
 };
 
+const char *const jfr_wait_classes[WAIT_CLASSES] = {
+	[WAIT_CLASS_LOCK] = "lock",           [WAIT_CLASS_IO] = "io",
+	[WAIT_CLASS_CONDITION] = "condition", [WAIT_CLASS_IDLE] = "idle",
+	[WAIT_CLASS_OTHER] = "other",
+};
+
 const char *const jfr_wait_causes[WAIT_CAUSES] = {
-	[WAIT_NO_CAUSE] = "unknown",
-	[WAIT_LOCK] = "lock",
-	[WAIT_CONDITION] = "condition",
-	[WAIT_SEMAPHORE] = "semaphore",
-	[WAIT_FILE] = "file",
-	[WAIT_PAGE_FAULT] = "page-fault",
-	[WAIT_CONNECT] = "connect",
-	[WAIT_ACCEPT] = "accept",
-	[WAIT_SOCKET_READ] = "socket-read",
-	[WAIT_SOCKET_WRITE] = "socket-write",
-	[WAIT_PIPE_READ] = "pipe-read",
-	[WAIT_PIPE_WRITE] = "pipe-write",
-	[WAIT_IDLE] = "idle",
-	[WAIT_TIMER] = "timer",
-	[WAIT_SLEEP] = "sleep",
-	[WAIT_CHILD] = "child",
-	[WAIT_GIL] = "gil",
-	[WAIT_SYSCALL] = "syscall",
+#define CAUSE(constant, name, ...) [WAIT_##constant] = name,
+	WAIT_CAUSE_TABLE(CAUSE)
+#undef CAUSE
+};
+
+const enum wait_class jfr_wait_class_of[WAIT_CAUSES] = {
+#define CAUSE(constant, name, class, ...) [WAIT_##constant] = WAIT_CLASS_##class,
+	WAIT_CAUSE_TABLE(CAUSE)
+#undef CAUSE
 };

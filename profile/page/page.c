@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/aggregate/wait.h"
 #include "profile/basics/text.h"
 
 PAGE_EMBED(page_style, "profile/page/page.css");
@@ -50,10 +51,21 @@ void page_write_start(FILE *file, const char *title, const char *style)
 		style ? style : "");
 }
 
+/* The class of each cause of waits, for states.js. */
+static void page_write_causes(FILE *file)
+{
+	fputs("const CAUSE_CLASSES = {", file);
+	for (unsigned i = 0; i < WAIT_CAUSES; i++)
+		fprintf(file, "%s'%s': '%s'", i ? ", " : "", jfr_wait_causes[i],
+			jfr_wait_classes[jfr_wait_class_of[i]]);
+	fputs("};\n", file);
+}
+
 void page_write_scripts(FILE *file, const char *const *scripts)
 {
-	fprintf(file, "<script>\n'use strict';\n%s%s%s%s", page_script, page_stacks_script,
-		page_states_script, page_graph_script);
+	fprintf(file, "<script>\n'use strict';\n%s%s", page_script, page_stacks_script);
+	page_write_causes(file);
+	fprintf(file, "%s%s", page_states_script, page_graph_script);
 	for (; *scripts; scripts++)
 		fputs(*scripts, file);
 	fputs("</script>\n", file);

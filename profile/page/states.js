@@ -1,21 +1,17 @@
 /* What threads did, from the labels `state` and `cause` of wall-clock samples: a colouring of the flame graph. */
 
-/* Groups: text, hue, saturation, lightness in both themes. */
+/* Groups, with the classes of causes among them (CAUSE_CLASSES, from page.c): text, hue, saturation, lightness in both themes. */
 const STATES = {
 	running: ['running', 152, 46, 66, 29], runnable: ['in the run queue', 43, 84, 70, 34], lock: ['waits for a lock', 14, 76, 70, 38],
 	io: ['waits for a file, socket or pipe', 207, 58, 76, 36], condition: ['waits for a condition', 320, 20, 87, 29],
 	idle: ['idle or asleep', 220, 8, 84, 30], other: ['other waits', 268, 34, 82, 37], mixed: ['mixed', 60, 20, 86, 26],
 };
 const STATE_NAMES = Object.keys(STATES), MIXED = STATE_NAMES.indexOf('mixed');
-/* A thread that waits for a condition is mostly one without work. */
-const LOCKS = new Set(['lock', 'gil']), CONDITIONS = new Set(['condition', 'semaphore']), IDLE = new Set(['idle', 'timer', 'sleep', 'accept']);
-const IO = new Set(['file', 'page-fault', 'connect', 'socket-read', 'socket-write', 'pipe-read', 'pipe-write']);
-
 /* Returns the group of a sample with LINES of labels; -1: unknown. */
 function stateOfLabels(lines) {
 	const state = labelValue(lines, 'state'), cause = labelValue(lines, 'cause');
 	if (state !== 'waiting') return state === 'running' || state === 'runnable' ? STATE_NAMES.indexOf(state) : -1;
-	return STATE_NAMES.indexOf(LOCKS.has(cause) ? 'lock' : CONDITIONS.has(cause) ? 'condition' : IO.has(cause) ? 'io' : IDLE.has(cause) ? 'idle' : 'other');
+	return STATE_NAMES.indexOf(CAUSE_CLASSES[cause] || 'other');
 }
 /* Text for the legend if causes are guesses, as in recordings of async-profiler; else "". */
 function guessText(stacks) {

@@ -121,6 +121,27 @@ START_TEST(numbers_and_texts_are_read_back)
 }
 END_TEST
 
+/* The colours of causes are from their table. */
+START_TEST(scripts_have_the_class_of_each_cause)
+{
+	const char *const none[] = { NULL };
+	char *text = NULL, row[64];
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	page_write_scripts(file, none);
+	fclose(file);
+	for (unsigned i = 0; i < WAIT_CAUSES; i++) {
+		snprintf(row, sizeof(row), "'%s': '%s'", jfr_wait_causes[i],
+			 jfr_wait_classes[jfr_wait_class_of[i]]);
+		ck_assert_ptr_nonnull(strstr(text, row));
+	}
+	ck_assert_ptr_nonnull(strstr(text, "'timer': 'idle'"));
+	ck_assert_ptr_nonnull(strstr(text, "'gil': 'lock'"));
+	free(text);
+}
+END_TEST
+
 START_TEST(names_do_not_end_an_element)
 {
 	char *text = NULL;
@@ -264,6 +285,7 @@ int main(void)
 	TCase *tcase = tcase_create("page");
 
 	tcase_add_test(tcase, numbers_and_texts_are_read_back);
+	tcase_add_test(tcase, scripts_have_the_class_of_each_cause);
 	tcase_add_test(tcase, names_do_not_end_an_element);
 	tcase_add_loop_test(tcase, samples_are_added_up, 0, sizeof(pages) / sizeof(pages[0]));
 	tcase_add_test(tcase, long_spans_have_long_rows);
