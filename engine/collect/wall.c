@@ -21,6 +21,7 @@
 #include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/runtimes.h"
+#include "engine/sample/ready_wait.h"
 #include "engine/wait/wait_lines.h"
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
@@ -196,6 +197,8 @@ static void wall_write_event(struct jfr_writer *jfr, struct thread *t)
 
 	if (!w || !w->samples || !w->known)
 		return;
+	if (!w->wait.end)
+		w->wait.end = w->loop_end;
 	stack = program_stack(jfr, w->pcs, w->depth, w->truncated);
 	jfr_use_context(jfr, sample_context_id(jfr, wall_context(w)));
 	wall_use_wait(jfr, &w->wait, w->owner);
@@ -293,13 +296,13 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 	w->asked = wall_interrupt(t);
 }
 
-/* The wait of T is over, but T has not got a processor yet. */
+/* The wait of T is over, but T has not got a processor yet. How the wait ended is known when it runs, so the event of its
+ * samples is written then. */
 static void wall_count_woken(struct thread *t, struct thread_wall *w, uint32_t visits)
 {
 	static const struct wait runnable = { .state = WAIT_RUNNABLE };
 	uint64_t ticks = clock_ticks();
 
-	wall_write_event(wall.jfr, t);
 	wall_use_wait(wall.jfr, &runnable, NULL);
 	jfr_use_context(wall.jfr, sample_context_id(wall.jfr, wall_context(w)));
 	jfr_wall_sample(wall.jfr, ticks, atomic_load(&t->tid),
@@ -539,6 +542,8 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 		return;
 	}
 	wall_owner_deliver(t, sample);
+	if (ready_wait_before(sample->args[2]))
+		w->loop_end = w->wait.end = (uint8_t)ready_wait_before(sample->args[2]);
 	wall_write_event(jfr, t);
 	wait_clear(&w->wait);
 	wall_owner_free(w->owner);
@@ -548,6 +553,9 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	w->cpu_ns = sample->args[1];
 	if (sample->state == JFR_STATE_SLEEPING)
 		wall_record_sleeper(w, sample);
+	w->asked_wait.end = (uint8_t)ready_wait_now(sample->args[2]);
+	if (!w->asked_wait.end)
+		w->asked_wait.end = w->loop_end;
 	/* None: this sample was still in the ring when another one was requested. */
 	wall_write_owed(jfr, sample, w->owed, &w->asked_wait);
 	memset(w->owed, 0, sizeof(w->owed));

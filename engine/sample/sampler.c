@@ -26,6 +26,7 @@
 #include "engine/runtime/mixed_stack.h"
 #include "engine/sample/handler_budget.h"
 #include "engine/sample/library_signals.h"
+#include "engine/sample/ready_wait.h"
 #include "engine/sample/ring.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
@@ -75,6 +76,16 @@ static bool in_system_call(const ucontext_t *uc)
 
 	return memory_is_system_call(pc) || ((long)CONTEXT_RESULT(uc) == -EINTR &&
 					     memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES));
+}
+
+/* The signal was delivered when the thread left a system call with a result. */
+static enum ready_wait_end end_of_call(const ucontext_t *uc)
+{
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
+
+	return memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES)
+		       ? ready_wait_end_of((long)CONTEXT_RESULT(uc))
+		       : READY_WAIT_UNKNOWN;
 }
 
 static uint64_t own_cpu_ns(void)
@@ -127,8 +138,7 @@ static struct sample *sample_interrupted(struct thread *thread, enum sample_kind
 	return sample;
 }
 
-/* The args are the slot and the thread's CPU time, from which the collector sees whether the thread
- * ran again. */
+/* The args are the slot, the thread's CPU time, from which the collector sees whether the thread ran again, and ready_waits_pack(). */
 static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 {
 	struct sample *sample = sample_interrupted(thread, SAMPLE_WALL, uc);
@@ -138,6 +148,8 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
 	sample->args[1] = own_cpu_ns();
+	sample->args[2] = ready_waits_pack(ready_wait_end, end_of_call(uc));
+	ready_wait_end = READY_WAIT_UNKNOWN;
 	sampler_commit(thread, sample);
 }
 

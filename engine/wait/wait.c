@@ -3,6 +3,16 @@
 
 #include <stdlib.h>
 
+#include "engine/sample/ready_wait.h"
+
+enum wait_cause wait_cause(const struct wait *wait)
+{
+	bool is_timer = wait->end == READY_WAIT_UNKNOWN ? wait->has_timeout
+							: wait->end == READY_WAIT_TIMED_OUT;
+
+	return wait->cause == WAIT_IDLE && is_timer ? WAIT_TIMER : (enum wait_cause)wait->cause;
+}
+
 void wait_clear(struct wait *wait)
 {
 	free(wait->object);

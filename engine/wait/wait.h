@@ -12,6 +12,8 @@
 struct wait {
 	uint8_t state;       /* enum wait_state */
 	uint8_t cause;       /* enum wait_cause; WAIT_NO_CAUSE unless waiting */
+	bool has_timeout;    /* of an event loop's wait; see wait_cause() */
+	uint8_t end;         /* of that wait: enum ready_wait_end */
 	bool is_futex;       /* the stack may change the cause: wait_set_cause_by_stack() */
 	long number;         /* of the system call; -1: none, or not known */
 	uintptr_t lock;      /* address of the futex; 0: none */
@@ -26,6 +28,10 @@ enum wait_detail {
 	WAIT_KINDS, /* without them */
 	WAIT_OFF,   /* nothing is read */
 };
+
+/* The cause of WAIT. An event loop waits for its timer, and not for events, if its timeout has ended the wait. If the
+ * end is not known, because no interposer restarts the wait, a timeout counts as such an end. */
+enum wait_cause wait_cause(const struct wait *wait);
 
 /* Free what WAIT owns, and make it unknown. */
 void wait_clear(struct wait *wait);

@@ -7,7 +7,10 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* clang-format off */
-#define CALL(name, kind, cause, argument) { SYS_##name, #name, WAIT_CALL_##kind, WAIT_##cause, argument }
+#define CALL(name, kind, cause, argument) \
+	{ SYS_##name, #name, WAIT_CALL_##kind, WAIT_##cause, argument, WAIT_TIMEOUT_NONE, 0 }
+#define LOOP(name, kind, argument, timeout_kind, timeout) \
+	{ SYS_##name, #name, WAIT_CALL_##kind, WAIT_IDLE, argument, WAIT_TIMEOUT_##timeout_kind, timeout }
 
 static const struct wait_call calls[] = {
 	CALL(futex, FUTEX, LOCK, 0),
@@ -38,17 +41,17 @@ static const struct wait_call calls[] = {
 	CALL(connect, CONNECT, CONNECT, 0),
 	CALL(shutdown, OBJECT, SOCKET_WRITE, 0),
 
-	CALL(ppoll, POLL, IDLE, 0),
-	CALL(pselect6, SELECT, IDLE, 0),
-	CALL(epoll_pwait, PLAIN, IDLE, 0),
+	LOOP(ppoll, POLL, 0, POINTER, 2),
+	LOOP(pselect6, SELECT, 0, POINTER, 4),
+	LOOP(epoll_pwait, PLAIN, 0, MS, 3),
 #ifdef SYS_epoll_pwait2
-	CALL(epoll_pwait2, PLAIN, IDLE, 0),
+	LOOP(epoll_pwait2, PLAIN, 0, POINTER, 3),
 #endif
 #ifdef SYS_io_uring_enter
-	CALL(io_uring_enter, PLAIN, IDLE, 0),
+	LOOP(io_uring_enter, PLAIN, 0, RING, 4),
 #endif
-	CALL(rt_sigtimedwait, PLAIN, IDLE, 0),
-	CALL(rt_sigsuspend, PLAIN, IDLE, 0),
+	LOOP(rt_sigtimedwait, PLAIN, 0, POINTER, 2),
+	LOOP(rt_sigsuspend, PLAIN, 0, NONE, 0),
 	CALL(nanosleep, PLAIN, SLEEP, 0),
 	CALL(clock_nanosleep, PLAIN, SLEEP, 0),
 
@@ -118,10 +121,10 @@ static const struct wait_call calls[] = {
 
 	/* Older calls, which only some processors have. */
 #ifdef SYS_poll
-	CALL(poll, POLL, IDLE, 0),
-	CALL(select, SELECT, IDLE, 0),
-	CALL(epoll_wait, PLAIN, IDLE, 0),
-	CALL(pause, PLAIN, IDLE, 0),
+	LOOP(poll, POLL, 0, MS, 2),
+	LOOP(select, SELECT, 0, POINTER, 4),
+	LOOP(epoll_wait, PLAIN, 0, MS, 3),
+	LOOP(pause, PLAIN, 0, NONE, 0),
 	CALL(vfork, PLAIN, CHILD, 0),
 	CALL(open, PATH, FILE, 0),
 	CALL(stat, PATH, FILE, 0),

@@ -20,12 +20,22 @@ enum wait_call_kind {
 	WAIT_CALL_WAITID,
 };
 
+/* How an event loop's call has its timeout. */
+enum wait_timeout_kind {
+	WAIT_TIMEOUT_NONE,
+	WAIT_TIMEOUT_MS,      /* negative: none */
+	WAIT_TIMEOUT_POINTER, /* NULL: none */
+	WAIT_TIMEOUT_RING,    /* of io_uring_enter(2) */
+};
+
 struct wait_call {
 	long number;
 	const char *name;
 	enum wait_call_kind kind;
 	enum wait_cause cause;
 	unsigned argument;
+	enum wait_timeout_kind timeout_kind;
+	unsigned timeout; /* the argument that has it */
 };
 
 /* The row of system call NUMBER; NULL if it is not in the table. */

@@ -18,7 +18,7 @@ size_t wait_lines(const struct wait *wait, char lines[WAIT_LINES_MAX])
 #define LINE(...) (length += format_text(lines + length, WAIT_LINES_MAX - length, __VA_ARGS__))
 	if (wait->state != WAIT_WAITING)
 		return length;
-	LINE("cause=%s\n", jfr_wait_causes[wait->cause]);
+	LINE("cause=%s\n", jfr_wait_causes[wait_cause(wait)]);
 	if (call)
 		LINE("call=%s\n", call->name);
 	else if (wait->number >= 0)

@@ -156,6 +156,34 @@ static void wait_set_futex(struct wait *wait, uintptr_t address, uintptr_t sp)
 	wait->owner_kinds = WAIT_OWNER_ANY;
 }
 
+/* The extended argument of io_uring_enter(2), <linux/io_uring.h>, which older headers do not have. */
+#define RING_FLAGS        3
+#define RING_HAS_EXTENDED 8u
+struct ring_argument {
+	uint64_t mask;
+	uint32_t mask_bytes, unused;
+	uint64_t timeout; /* address */
+};
+
+static bool call_has_timeout(const struct wait_call *row, const uintptr_t *arguments)
+{
+	uintptr_t timeout = arguments[row->timeout];
+	struct ring_argument ring;
+
+	switch (row->timeout_kind) {
+	case WAIT_TIMEOUT_NONE:
+		break;
+	case WAIT_TIMEOUT_MS:
+		return (int)timeout >= 0;
+	case WAIT_TIMEOUT_POINTER:
+		return timeout;
+	case WAIT_TIMEOUT_RING:
+		return arguments[RING_FLAGS] & RING_HAS_EXTENDED &&
+		       !process_memory_read(timeout, &ring, sizeof(ring)) && ring.timeout;
+	}
+	return false;
+}
+
 void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call)
 {
 	const struct wait_call *row = call->number >= 0 ? wait_call_find(call->number) : NULL;
@@ -163,6 +191,7 @@ void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call)
 	uintptr_t first = row ? arguments[row->argument] : 0;
 
 	wait->number = call->number;
+	wait->has_timeout = row && call_has_timeout(row, arguments);
 	wait->cause = call->number < 0 ? WAIT_PAGE_FAULT : row ? (uint8_t)row->cause : WAIT_SYSCALL;
 	switch (row ? row->kind : WAIT_CALL_PLAIN) {
 	case WAIT_CALL_PLAIN:

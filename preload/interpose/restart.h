@@ -72,19 +72,24 @@ void restart_include_signal(int signo);
 void restart_after_fork(void);
 
 /* The value of FIRST. If a sample interrupted it, the value of AGAIN, which is repeated as long as only samples
- * interrupt it. INTERRUPTED and FAILED are expressions of value_. */
-#define RESTART_WHILE(interrupted, failed, first, again)      \
-	({                                                    \
-		struct restart restart_ = restart_prepare();  \
-		__typeof__(first) value_ = (first);           \
-                                                              \
-		while (__builtin_expect((interrupted), 0) &&  \
-		       restart_next(&restart_, SAMPLE_FRAME)) \
-			value_ = (again);                     \
-		if (__builtin_expect(restart_.is_on, 0))      \
-			restart_end(&restart_, (failed));     \
-		value_;                                       \
+ * interrupt it, and then ENDED is evaluated. INTERRUPTED, FAILED and ENDED are expressions of value_. */
+#define RESTART_THEN(interrupted, failed, ended, first, again) \
+	({                                                     \
+		struct restart restart_ = restart_prepare();   \
+		__typeof__(first) value_ = (first);            \
+                                                               \
+		while (__builtin_expect((interrupted), 0) &&   \
+		       restart_next(&restart_, SAMPLE_FRAME))  \
+			value_ = (again);                      \
+		if (__builtin_expect(restart_.is_on, 0)) {     \
+			restart_end(&restart_, (failed));      \
+			ended;                                 \
+		}                                              \
+		value_;                                        \
 	})
+
+#define RESTART_WHILE(interrupted, failed, first, again) \
+	RESTART_THEN(interrupted, failed, (void)0, first, again)
 
 /* The same for calls that fail with -1 and errno; and for calls that are repeated with the same arguments. */
 #define RESTART(first, again) \

@@ -14,6 +14,7 @@
 #include "core/kernel.h"
 #include "core/loaded_symbol.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/sample/ready_wait.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
@@ -227,8 +228,10 @@ static COLD long wait_again(struct wait *wait, const long *first, uintptr_t fram
 				  wait->start + time - clock_now_ns(limit->clock));
 		result = wait->enter(call);
 	}
-	if (wait->restart.is_on)
+	if (wait->restart.is_on) {
 		restart_end(&wait->restart, result == -1);
+		ready_wait_end = ready_wait_end_of(result);
+	}
 	if (writes_rest)
 		memcpy((void *)first[limit->at], &left, sizeof(left));
 	return result;

@@ -4,6 +4,7 @@
 
 #include "engine/reading/memory_reader.h"
 #include "engine/sample/loop_iterations.h"
+#include "engine/sample/ready_wait.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
@@ -23,6 +24,11 @@
 			loop_iteration_begin(ready_, (epoll)); \
 		ready_;                                        \
 	})
+
+/* As RESTART(), and note how the wait ended. */
+#define RESTART_READY(first, again)                                \
+	RESTART_THEN(value_ == -1 && errno == EINTR, value_ == -1, \
+		     ready_wait_end = ready_wait_end_of(value_), first, again)
 
 /* Return the first descriptor of FDS, which may be invalid memory. */
 static COLD int fds_first(const struct pollfd *fds)
@@ -45,15 +51,15 @@ static inline bool timeout_is_set(const struct timespec *timeout)
 	return timeout && (timeout->tv_sec || timeout->tv_nsec);
 }
 
-#define POLL(name, ...)                                                               \
-	({                                                                            \
-		int64_t start_ = wait_start(timeout > 0);                             \
-                                                                                      \
-		BETWEEN_LOOP_ITERATIONS(                                              \
-			poll_continues_iteration(fds, count), -1,                     \
-			RESTART(REAL(name)(fds, count, timeout, ##__VA_ARGS__),       \
-				REAL(name)(fds, count, wait_left_ms(start_, timeout), \
-					   ##__VA_ARGS__)));                          \
+#define POLL(name, ...)                                                                     \
+	({                                                                                  \
+		int64_t start_ = wait_start(timeout > 0);                                   \
+                                                                                            \
+		BETWEEN_LOOP_ITERATIONS(                                                    \
+			poll_continues_iteration(fds, count), -1,                           \
+			RESTART_READY(REAL(name)(fds, count, timeout, ##__VA_ARGS__),       \
+				      REAL(name)(fds, count, wait_left_ms(start_, timeout), \
+						 ##__VA_ARGS__)));                          \
 	})
 
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
@@ -75,9 +81,9 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size
 		mask = mask_strip(mask, &copy_);                                                 \
 		BETWEEN_LOOP_ITERATIONS(                                                         \
 			poll_continues_iteration(fds, count), -1,                                \
-			RESTART(REAL(name)(fds, count, timeout, mask, ##__VA_ARGS__),            \
-				REAL(name)(fds, count, wait_left(start_, timeout, &left_), mask, \
-					   ##__VA_ARGS__)));                                     \
+			RESTART_READY(REAL(name)(fds, count, timeout, mask, ##__VA_ARGS__),      \
+				      REAL(name)(fds, count, wait_left(start_, timeout, &left_), \
+						 mask, ##__VA_ARGS__)));                         \
 	})
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
@@ -132,9 +138,10 @@ static inline __attribute__((always_inline)) int select_now(int count, fd_set *r
 {
 	struct timeval given = timeout ? *timeout : (struct timeval){ 0 }, left = { .tv_sec = -1 };
 	int64_t start = wait_start(given.tv_sec || given.tv_usec);
-	int result = RESTART(REAL(select)(count, readable, writable, exceptional, timeout),
-			     REAL(select)(count, readable, writable, exceptional,
-					  start ? wait_left_val(start, &given, &left) : timeout));
+	int result =
+		RESTART_READY(REAL(select)(count, readable, writable, exceptional, timeout),
+			      REAL(select)(count, readable, writable, exceptional,
+					   start ? wait_left_val(start, &given, &left) : timeout));
 
 	if (__builtin_expect(left.tv_sec >= 0, 0) &&
 	    (timeout->tv_sec != given.tv_sec || timeout->tv_usec != given.tv_usec))
@@ -161,9 +168,9 @@ EXPORT int pselect(int count, fd_set *readable, fd_set *writable, fd_set *except
 	return BETWEEN_LOOP_ITERATIONS(
 		select_continues_iteration(count, (fd_set *[]){ readable, writable, exceptional }),
 		-1,
-		RESTART(REAL(pselect)(count, readable, writable, exceptional, timeout, mask),
-			REAL(pselect)(count, readable, writable, exceptional,
-				      wait_left(start, timeout, &left), mask)));
+		RESTART_READY(REAL(pselect)(count, readable, writable, exceptional, timeout, mask),
+			      REAL(pselect)(count, readable, writable, exceptional,
+					    wait_left(start, timeout, &left), mask)));
 }
 
 EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
@@ -172,8 +179,8 @@ EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout
 
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		RESTART(REAL(epoll_wait)(epfd, events, max, timeout),
-			REAL(epoll_wait)(epfd, events, max, wait_left_ms(start, timeout))));
+		RESTART_READY(REAL(epoll_wait)(epfd, events, max, timeout),
+			      REAL(epoll_wait)(epfd, events, max, wait_left_ms(start, timeout))));
 }
 
 EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout,
@@ -185,7 +192,8 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
 	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		RESTART(REAL(epoll_pwait)(epfd, events, max, timeout, mask),
+		RESTART_READY(
+			REAL(epoll_pwait)(epfd, events, max, timeout, mask),
 			REAL(epoll_pwait)(epfd, events, max, wait_left_ms(start, timeout), mask)));
 }
 
@@ -199,7 +207,7 @@ EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		RESTART(REAL(epoll_pwait2)(epfd, events, max, timeout, mask),
-			REAL(epoll_pwait2)(epfd, events, max, wait_left(start, timeout, &left),
-					   mask)));
+		RESTART_READY(REAL(epoll_pwait2)(epfd, events, max, timeout, mask),
+			      REAL(epoll_pwait2)(epfd, events, max,
+						 wait_left(start, timeout, &left), mask)));
 }

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -40,7 +42,7 @@ static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static _Atomic int holder, writer;
-static int pipe_ends[2], file, peers[2];
+static int pipe_ends[2], file, peers[2], events, loops[2];
 
 static double now(void)
 {
@@ -112,7 +114,7 @@ static void *feeds(void *unused)
 	prctl(PR_SET_NAME, "feeder");
 	for (;;) {
 		pause_ms(30);
-		if (write(pipe_ends[1], "x", 1) != 1)
+		if (write(pipe_ends[1], "x", 1) != 1 || eventfd_write(events, 1))
 			return unused;
 		sem_post(&semaphore);
 	}
@@ -230,6 +232,24 @@ static void wait_far(void)
 	wait_peer(peers[1]);
 }
 
+/* The event loop has no events: the wait ends by its timeout. */
+static void wait_timer(void)
+{
+	struct epoll_event event;
+
+	CHECK(epoll_wait(loops[0], &event, 1, 40) == 0);
+}
+
+/* The timeout is never reached. */
+static void wait_event(void)
+{
+	struct epoll_event event;
+	eventfd_t count;
+
+	CHECK(epoll_wait(loops[1], &event, 1, 60000) == 1);
+	CHECK(!eventfd_read(events, &count));
+}
+
 static void wait_file(void)
 {
 	static char block[1 << 16];
@@ -248,6 +268,8 @@ static struct waiter waiters[] = {
 	{ .name = "children", .cause = "child", .wait = wait_child },
 	{ .name = "near", .cause = "socket-read", .wait = wait_near },
 	{ .name = "far", .cause = "socket-read", .wait = wait_far },
+	{ .name = "timers", .cause = "timer", .wait = wait_timer },
+	{ .name = "events", .cause = "idle", .wait = wait_event },
 	{ .name = "files", .cause = "file", .wait = wait_file },
 };
 
@@ -306,6 +328,11 @@ int main(int argc, char **argv)
 	until = now() + atof(argv[1]);
 	snprintf(path, sizeof(path), "%s/written", argv[2]);
 	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	events = eventfd(0, EFD_CLOEXEC);
+	for (int i = 0; i < 2; i++)
+		loops[i] = epoll_create1(EPOLL_CLOEXEC);
+	CHECK(!epoll_ctl(loops[1], EPOLL_CTL_ADD, events,
+			 &(struct epoll_event){ .events = EPOLLIN }));
 	CHECK(file >= 0 && !pipe(pipe_ends) && !sem_init(&semaphore, 0, 0));
 	if (argc > 4)
 		CHECK(!setuid((uid_t)atoi(argv[4])));

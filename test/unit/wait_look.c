@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "engine/sample/ready_wait.h"
 #include "engine/wait/socket_table.h"
 #include "engine/wait/wait_calls.h"
 #include "engine/wait/wait_lines.h"
@@ -142,6 +143,56 @@ START_TEST(causes_of_calls)
 		       calls[_i].arguments);
 	ck_assert_int_eq(wait.cause, calls[_i].cause);
 	ck_assert_ptr_null(wait.object);
+}
+END_TEST
+
+/* The event loop's timer: by its timeout, until the end of the wait is known. */
+static const struct {
+	long number;
+	uintptr_t arguments[6];
+	uint8_t end;
+	enum wait_cause cause;
+} loops[] = {
+	{ SYS_epoll_pwait, { 0, 0, 1, (uintptr_t)-1 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_epoll_pwait, { 0, 0, 1, 0xffffffff }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_epoll_pwait, { 0, 0, 1, 100 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+	{ SYS_epoll_pwait, { 0, 0, 1, 100 }, READY_WAIT_READY, WAIT_IDLE },
+	{ SYS_epoll_pwait, { 0, 0, 1, 100 }, READY_WAIT_TIMED_OUT, WAIT_TIMER },
+	{ SYS_epoll_pwait2, { 0, 0, 1, 0 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_epoll_pwait2, { 0, 0, 1, 0x1000 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+	{ SYS_ppoll, { (uintptr_t)polled, 2, 0 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_ppoll, { (uintptr_t)polled, 2, 0x1000 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+	{ SYS_pselect6, { 5, 0, 0, 0, 0 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_pselect6, { 5, 0, 0, 0, 0x1000 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+	{ SYS_pselect6, { 0, 0, 0, 0, 0x1000 }, READY_WAIT_TIMED_OUT, WAIT_SLEEP },
+	{ SYS_io_uring_enter, { 3, 0, 1, 1, 0, 8 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_io_uring_enter, { 3, 0, 1, 9, 0, 24 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_io_uring_enter, { 3, 0, 1, 9, 1, 24 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+#ifdef SYS_epoll_wait
+	{ SYS_epoll_wait, { 0, 0, 1, (uintptr_t)-1 }, READY_WAIT_UNKNOWN, WAIT_IDLE },
+	{ SYS_epoll_wait, { 0, 0, 1, 100 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+	{ SYS_poll, { (uintptr_t)polled, 2, 100 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+	{ SYS_select, { 5, 0, 0, 0, 0x1000 }, READY_WAIT_UNKNOWN, WAIT_TIMER },
+#endif
+};
+
+/* A descriptor of io_uring_enter(2) has its timeout in a structure, of which the row gives the address as 0 or 1. */
+START_TEST(timers_of_event_loops)
+{
+	static const uint64_t extended[2][3] = { { 0, 0, 0 }, { 0, 0, 0x1000 } };
+	struct thread_call call = { .number = loops[_i].number };
+	struct wait wait = { .state = WAIT_WAITING, .end = loops[_i].end };
+	char lines[WAIT_LINES_MAX], wanted[64];
+
+	memcpy(call.arguments, loops[_i].arguments, sizeof(call.arguments));
+	if (call.number == SYS_io_uring_enter)
+		call.arguments[4] = (uintptr_t)extended[call.arguments[4]];
+	wait_set_call(&wait, (pid_t)syscall(SYS_gettid), &call);
+	wait_lines(&wait, lines);
+	snprintf(wanted, sizeof(wanted), "state=waiting\ncause=%s\n",
+		 jfr_wait_causes[loops[_i].cause]);
+	ck_assert_msg(!strncmp(lines, wanted, strlen(wanted)), "%s", lines);
+	wait_clear(&wait);
 }
 END_TEST
 
@@ -372,6 +423,7 @@ int main(void)
 
 	tcase_add_loop_test(tests, contents_of_the_file, 0, COUNT(texts));
 	tcase_add_loop_test(tests, causes_of_calls, 0, COUNT(calls));
+	tcase_add_loop_test(tests, timers_of_event_loops, 0, COUNT(loops));
 	tcase_add_test(tests, pipes_and_sockets);
 	tcase_add_loop_test(tests, lines_of_sockets, 0, COUNT(socket_rows));
 	tcase_add_test(tests, longest_path_of_a_socket);

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "engine/collect/tick_rate.h"
 #include "engine/runtime/runtimes.h"
+#include "engine/sample/ready_wait.h"
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
 #include "test/fixtures/no_memory.h"
@@ -221,6 +222,8 @@ void jfr_wall_sample(struct jfr_writer *w, uint64_t ticks, pid_t tid, uint32_t s
 	wait_now[0] = '\0';
 }
 
+static enum ready_wait_end end_before, end_now;
+
 /* Thread I has taken the signal: on a stack of DEPTH from INNERMOST on. */
 static void answer(size_t i, enum jfr_thread_state state, uintptr_t innermost, size_t depth,
 		   pid_t tid)
@@ -239,6 +242,7 @@ static void answer(size_t i, enum jfr_thread_state state, uintptr_t innermost, s
 	s->count = (uint32_t)depth;
 	s->args[0] = (uintptr_t)&threads[i].slot;
 	s->args[1] = threads[i].cpu_ns;
+	s->args[2] = ready_waits_pack(end_before, end_now);
 	for (size_t at = 0; at < depth; at++)
 		pcs[at] = innermost + at;
 	wall_record(NULL, s);
@@ -285,6 +289,7 @@ static void setup(void)
 	found = (struct wait){ 0 };
 	found_call = (struct thread_call){ 0 };
 	is_over = false;
+	end_before = end_now = READY_WAIT_UNKNOWN;
 	can_interrupt = true;
 }
 
@@ -685,12 +690,81 @@ START_TEST(a_sleeper_that_is_woken_and_has_no_processor)
 	is_over = true;
 	visit(3, 2);
 	ck_assert_uint_eq(threads[0].interrupted, 1);
-	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 3);
-	for (size_t i = 1; i < 3; i++) {
+	wall_flush(NULL);
+	expect_event(2, 100, 0x20, JFR_STATE_SLEEPING, 3);
+	for (size_t i = 0; i < 2; i++) {
 		ck_assert_str_eq(events[i].wait, "state=runnable\n");
-		ck_assert_uint_eq(events[i].stack, events[0].stack);
+		ck_assert_uint_eq(events[i].stack, events[2].stack);
 	}
 	ck_assert_uint_eq(event_count, 3);
+}
+END_TEST
+
+/* The signal arrives when the thread leaves the call. */
+START_TEST(an_event_loops_wait_that_has_just_ended)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.has_timeout = true;
+	visit(0, 2);
+	end_now = READY_WAIT_READY;
+	runs(0, 0x30);
+	visit(2, 1);
+	end_now = READY_WAIT_TIMED_OUT;
+	runs(0, 0x30);
+	expect_event(0, 100, 0x30, JFR_STATE_SLEEPING, 2);
+	ck_assert_str_eq(events[0].wait, "state=waiting\ncause=idle\n");
+	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=timer\n");
+}
+END_TEST
+
+/* The next sample of the thread has the end of the event loop's wait. Until then its timeout decides. */
+static const struct {
+	bool has_timeout;
+	enum ready_wait_end end;
+	const char *cause;
+} loop_waits[] = {
+	{ false, READY_WAIT_UNKNOWN, "idle" }, { true, READY_WAIT_UNKNOWN, "timer" },
+	{ true, READY_WAIT_READY, "idle" },    { true, READY_WAIT_TIMED_OUT, "timer" },
+	{ false, READY_WAIT_READY, "idle" },
+};
+
+START_TEST(the_end_of_an_event_loops_wait)
+{
+	char wanted[64];
+
+	begin(1);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.has_timeout = loop_waits[_i].has_timeout;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	visit(1, 2);
+	threads[0].cpu_ns += MS;
+	visit(3, 1);
+	end_before = loop_waits[_i].end;
+	sleeps(0, 0x30);
+	snprintf(wanted, sizeof(wanted), "state=waiting\ncause=%s\n", loop_waits[_i].cause);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 3);
+	ck_assert_str_eq(events[0].wait, wanted);
+}
+END_TEST
+
+/* At the end of a chunk the thread still waits: its last wait decides. */
+START_TEST(an_event_loops_wait_that_goes_on)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.has_timeout = true;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += MS;
+	visit(1, 1);
+	end_before = READY_WAIT_READY;
+	sleeps(0, 0x20);
+	visit(2, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 2);
+	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=idle\n");
 }
 END_TEST
 
@@ -1030,6 +1104,10 @@ int main(void)
 	tcase_add_test(tests, an_owners_stack_waits_for_memory);
 	tcase_add_test(tests, off_for_a_while);
 	tcase_add_test(tests, a_sleeper_that_is_woken_and_has_no_processor);
+	tcase_add_test(tests, an_event_loops_wait_that_has_just_ended);
+	tcase_add_test(tests, an_event_loops_wait_that_goes_on);
+	tcase_add_loop_test(tests, the_end_of_an_event_loops_wait, 0,
+			    sizeof(loop_waits) / sizeof(loop_waits[0]));
 	tcase_add_test(tests, each_thread_by_itself);
 	tcase_add_test(tests, a_thread_that_is_gone_is_not_counted_any_more);
 	tcase_add_test(tests, a_sample_of_a_thread_that_is_gone);
