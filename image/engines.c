@@ -9,6 +9,7 @@
 #include "engine/collect/builtin.h"
 #include "engine/collect/crash_chunk.h"
 #include "engine/collect/label_chunk.h"
+#include "engine/collect/wait_log.h"
 #include "engine/memory/mem.h"
 #include "engine/memory/mem_record.h"
 #include "engine/runtime/runtimes.h"
@@ -105,6 +106,14 @@ static void choose_thread_sampler(struct agent_equipment *equipment, const struc
 		equipment->thread_sampler = builtin_engine_to_look(wake);
 }
 
+static void choose_wait_log(struct agent_equipment *equipment, const struct config *c)
+{
+	if (c->waits == WAITS_OFF || equipment->engine->service)
+		return;
+	equipment->look_at_waits = wait_log_service;
+	equipment->forget_waits = wait_log_forget;
+}
+
 int engines_open(struct agent_equipment *equipment, const struct config *c, struct wake *wake)
 {
 	int err;
@@ -118,6 +127,7 @@ int engines_open(struct agent_equipment *equipment, const struct config *c, stru
 	equipment->write_labels = label_chunk_write;
 	choose_crash_writer(equipment, c, wake);
 	choose_thread_sampler(equipment, c, wake);
+	choose_wait_log(equipment, c);
 	if (c->native_mem_bytes != OPTION_OFF)
 		warn_of_allocator();
 	return 0;

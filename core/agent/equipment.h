@@ -37,6 +37,11 @@ struct agent_equipment {
 	/* Write a chunk that describes the origin of REPORT to FD, an empty file: host, executable, version and
 	 * tags. Returns 0 or -errno. NULL: recordings have no labels. */
 	int (*write_labels)(int fd, const struct report *report);
+	/* Look at the states of threads if that is due at NOW_NS, each INTERVAL_NS, and return when it is due again;
+	 * drop them after a report. write_labels() writes them. NULL: ENGINE records states itself, or they are not
+	 * wanted. */
+	uint64_t (*look_at_waits)(uint64_t now_ns, uint64_t interval_ns);
+	void (*forget_waits)(void);
 	/* Write a chunk that describes a crash to FD, an empty file, if ENGINE does not. Returns 0 or -errno,
 	 * -ENODATA without a crash. NULL: ENGINE records crashes. */
 	int (*write_crash)(int fd);

@@ -471,6 +471,8 @@ static int session_report_finished(struct session *s, bool final)
 	recording_release(s->all.recording, &report.parts[0]);
 	if (with_mem)
 		recording_release(s->mem.recording, &report.parts[1]);
+	if (s->with.forget_waits)
+		s->with.forget_waits();
 	s->interval_began_ms = report.end_ms;
 	if (s->chunk_due_ns != UINT64_MAX) /* the report has finished a chunk */
 		s->chunk_due_ns = clock_monotonic_ns() + s->chunk_ns;
@@ -631,12 +633,23 @@ static uint64_t session_end_due_chunks(struct session *s, uint64_t now_ns)
 	return s->chunk_due_ns;
 }
 
+static uint64_t session_look_at_waits(struct session *s, uint64_t now_ns)
+{
+	uint64_t interval_ns = s->config->wall_interval_ns;
+
+	if (!s->with.look_at_waits || s->state != SESSION_RUNS || interval_ns == OPTION_OFF)
+		return UINT64_MAX;
+	return s->with.look_at_waits(now_ns, interval_ns);
+}
+
 uint64_t session_service(struct session *s, uint64_t now_ns)
 {
 	uint64_t all = source_service(&s->all, now_ns), mem = source_service(&s->mem, now_ns),
-		 chunk = session_end_due_chunks(s, now_ns);
+		 chunk = session_end_due_chunks(s, now_ns),
+		 waits = session_look_at_waits(s, now_ns);
 
 	all = all < mem ? all : mem;
+	chunk = chunk < waits ? chunk : waits;
 	return all < chunk ? all : chunk;
 }
 

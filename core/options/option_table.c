@@ -175,9 +175,9 @@ const struct option option_table[] = {
 	  FIELD(waits),
 	  .words = waits_words,
 	  .fallback = "on",
-	  .help = "What the builtin engine records of waits: `on`: wall-clock samples have the "
-		  "thread's state, the cause of its wait, and its file, peer or lock; `kinds`: "
-		  "the same without paths and peers; `off`: nothing." },
+	  .help = "What is recorded of waits: `on`: wall-clock samples have the thread's state, "
+		  "the cause of its wait, and its file, peer or lock; `kinds`: the same without "
+		  "paths and peers; `off`: nothing." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),

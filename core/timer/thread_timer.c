@@ -10,13 +10,6 @@
 
 _Atomic uint64_t dropped_signals;
 
-/* See clock_getcpuclockid(3). The inverted id is shifted by three bits. The lower bits are the clock's kind: "one
- * thread" (4) and "scheduler" (2). */
-clockid_t thread_timer_cpu_clock(pid_t tid)
-{
-	return (clockid_t)(~(uint32_t)tid << 3 | 6);
-}
-
 static struct timespec timespec_of(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),

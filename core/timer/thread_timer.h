@@ -35,8 +35,12 @@ struct timer_signal {
 	uintptr_t value;
 };
 
-/* Return the kernel's id for the CPU clock of thread TID. */
-clockid_t thread_timer_cpu_clock(pid_t tid);
+/* Return the kernel's id for the CPU clock of thread TID, see clock_getcpuclockid(3). The inverted id is shifted by three
+ * bits. The lower bits are the clock's kind: "one thread" (4) and "scheduler" (2). */
+static inline clockid_t thread_timer_cpu_clock(pid_t tid)
+{
+	return (clockid_t)(~(uint32_t)tid << 3 | 6);
+}
 
 /* Set TIMER of CLOCK as timer_settime(2) does. IS_LASTING: see signal_share_reserve(). Returns 0 or -errno; -EAGAIN
  * when the user's share of signals is used up. */

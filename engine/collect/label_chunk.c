@@ -6,15 +6,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/agent/cost_counters.h"
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/fd.h"
+#include "engine/collect/wait_log.h"
 #include "engine/jfr/jfr_write.h"
 
 /* Offset of the start time in a chunk's header: nanoseconds since 1970, big-endian. */
 #define START_AT 32
+
+/* Ticks of this chunk are nanoseconds: most of its events are at its start. */
+#define TICKS_PER_SECOND 1000000000u
 
 /* "agent.tag." and a key, which may be as long as a whole tag (check_tags). */
 #define NAME_MAX_BYTES (JFR_STRING_MAX + 1)
@@ -126,9 +131,12 @@ int label_chunk_write(int fd, const struct report *report)
 	if (err)
 		return err;
 	jfr_writer_memory_only(jfr, 0, JFR_WITH_OTHER_ENGINE);
+	jfr_writer_calibrated(jfr, TICKS_PER_SECOND);
 	err = jfr_chunk_begin(jfr, start_ns, ticks);
 	if (!err)
 		err = label_write_all(jfr, ticks, report);
+	if (!err && !report->recovered && report->pid == getpid())
+		wait_log_write(jfr, start_ns, ticks);
 	if (!err)
 		err = jfr_chunk_end(jfr, start_ns, ticks, NULL, NULL, NULL);
 	jfr_writer_close(jfr);

@@ -13,6 +13,7 @@
  * * agent.service_version if no tag is named version
  * * interval, wall and nativemem of REPORT's sampling, as in the chunks before
  *
+ * and the states of threads, if the report is this process's own and another engine took its samples (wait_log.h).
  * The chunk has all types of a builtin engine's chunk: some readers refuse a chunk that lacks one.
  * Returns 0 or -errno. */
 int label_chunk_write(int fd, const struct report *report);

@@ -279,6 +279,19 @@ void jfr_thread_times(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks,
 	event_end_numbers(w, &e);
 }
 
+void jfr_logged_state(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks, pid_t tid,
+		      uint32_t wait)
+{
+	struct event e;
+
+	if (!event_begin_numbers(w, &e, JFR_T_LOGGED_STATE, ticks))
+		return;
+	event_put(&e, span_ticks >> w->coarse);
+	event_put_thread(w, &e, tid);
+	event_put(&e, wait);
+	event_end_numbers(w, &e);
+}
+
 void jfr_throttling(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks,
 		    uint64_t throttled_ns)
 {

@@ -75,6 +75,7 @@ const struct jfr_type_row jfr_types[] = {
 	EVENT(JFR_T_THROTTLING, JFR_THROTTLING, "asprof.Throttling", "CPU Limit of the Control Group",
 	      "Profiler"),
 	EVENT(JFR_T_COST, JFR_COST, "asprof.Cost", "Profiler Cost", "Profiler"),
+	EVENT(JFR_T_LOGGED_STATE, JFR_LOGGED_STATE, "asprof.ThreadState", "Thread State", "Profiler"),
 
 	UNLABELLED(JFR_T_LABEL, "jdk.jfr.Label"),
 	UNLABELLED(JFR_T_CATEGORY, "jdk.jfr.Category"),
@@ -305,6 +306,12 @@ const struct jfr_field_row jfr_fields[] = {
 	NUMBER(JFR_T_THROTTLING, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
 	NUMBER(JFR_T_THROTTLING, "throttledTime", JFR_T_LONG, "Throttled Time",
 	       JFR_UNIT_SPAN_NANOS),
+
+	/* What a thread did during the duration, as looks at it found. Without a stack: another engine takes the samples. */
+	START_TIME(JFR_T_LOGGED_STATE),
+	NUMBER(JFR_T_LOGGED_STATE, "duration", JFR_T_LONG, "Duration", JFR_UNIT_SPAN_TICKS),
+	POOLED(JFR_T_LOGGED_STATE, "eventThread", JFR_T_THREAD, "Event Thread"),
+	POOLED(JFR_T_LOGGED_STATE, "wait", JFR_T_WAIT, "Wait"),
 
 	/* CPU time for one kind of samples in a report; "agent" is the rest. keptTime is sampledTime, multiplied by the
 	 * share of the samples that the overhead budget kept. */

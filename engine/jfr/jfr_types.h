@@ -58,6 +58,7 @@ enum jfr_type_id {
 	JFR_T_THREAD_TIMES,
 	JFR_T_THROTTLING,
 	JFR_T_COST,
+	JFR_T_LOGGED_STATE,
 
 	JFR_T_ANNOTATION = 200, /* types above it are java.lang.annotation.Annotation */
 	JFR_T_LABEL,
@@ -105,6 +106,7 @@ enum jfr_kind {
 	JFR_THREAD_TIMES, /* asprof.ThreadTimes */
 	JFR_THROTTLING,   /* asprof.Throttling */
 	JFR_COST,         /* asprof.Cost */
+	JFR_LOGGED_STATE, /* asprof.ThreadState */
 	JFR_KINDS,
 };
 

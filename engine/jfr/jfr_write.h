@@ -207,6 +207,10 @@ struct jfr_thread_times {
 void jfr_thread_times(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks, pid_t tid,
 		      const struct jfr_thread_times *times);
 
+/* Thread TID was in the state WAIT, of jfr_wait_description(), for SPAN_TICKS. */
+void jfr_logged_state(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks, pid_t tid,
+		      uint32_t wait);
+
 /* The control group's CPU limit kept the process off the processors for THROTTLED_NS. */
 void jfr_throttling(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks,
 		    uint64_t throttled_ns);

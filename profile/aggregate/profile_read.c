@@ -20,6 +20,7 @@ struct worker {
 	struct period period;
 	uint32_t metrics, kinds;
 	uint64_t parts; /* for event_parts() */
+	const struct wait_looks *looks;
 };
 
 static const struct {
@@ -93,10 +94,21 @@ static bool query_wants_waits(const struct query *query)
 	return query->waits || query->states || query->causes;
 }
 
-/* Add the constants of EVENT's wait to its KEY, with OWNERS that of the owner's stack. */
-static void key_set_wait(struct tally_key *key, const struct jfr_event *event, bool owners)
+/* Looks of another engine's recording are at the same interval as its samples. */
+static int64_t looks_within_ns(const struct settings *settings)
 {
-	key->wait = (uint64_t)event->slot[JFR_WAIT];
+	int64_t interval_ns =
+		settings->wall_interval_ns ? settings->wall_interval_ns : settings->cpu_interval_ns;
+
+	return interval_ns > 0 && interval_ns < 1000000000 ? interval_ns : 1000000000;
+}
+
+/* Add the keys of EVENT's wait to its KEY, with OWNERS that of the owner's stack. */
+static void key_set_wait(struct tally_key *key, struct resolve *resolve,
+			 const struct settings *settings, const struct jfr_event *event,
+			 bool owners)
+{
+	key->wait = resolve_wait_key(resolve, event, looks_within_ns(settings));
 	if (owners)
 		key->owner_stack = (uint64_t)event->slot[JFR_OWNER_STACK];
 	key->state = (uint32_t)event->slot[JFR_STATE];
@@ -141,7 +153,8 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 		if (contexts)
 			one.key.context = (uint64_t)event.slot[JFR_CONTEXT];
 		if (waits && (one.key.metric == METRIC_WALL || event.slot[JFR_WAIT]))
-			key_set_wait(&one.key, &event, w->query->waits == WAIT_PARTS_OWNER);
+			key_set_wait(&one.key, resolve, settings, &event,
+				     w->query->waits == WAIT_PARTS_OWNER);
 		if (w->query->times)
 			ok = worker_add_event_at(w, settings, chunk, factor, one,
 						 event.slot[JFR_TIME]);
@@ -262,6 +275,7 @@ static void worker_read_chunk(struct worker *w, struct feed *feed, struct feed_c
 	chunk.is_mapped_file = !from->in_memory;
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
+	resolve_use_looks(&resolve, w->looks, from);
 	w->profile.out_of_memory |= !worker_tally_chunk(w, &resolve, &from->settings) ||
 				    (w->query->newest && !worker_find_newest(w));
 	if (chunk.error.what)
@@ -284,7 +298,7 @@ static void worker_run(struct feed *feed, void *state)
 }
 
 static int read_samples(struct profile *profile, const struct query *query, struct feed *feed,
-			uint32_t metrics, uint32_t kinds)
+			uint32_t metrics, uint32_t kinds, const struct wait_looks *looks)
 {
 	unsigned jobs = feed_jobs(feed, query->jobs);
 	struct worker *workers = calloc(jobs, sizeof(*workers));
@@ -301,7 +315,8 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 					      .query = query,
 					      .period = period,
 					      .metrics = metrics,
-					      .kinds = kinds };
+					      .kinds = kinds,
+					      .looks = looks };
 	feed_run(feed, jobs, worker_run, workers, sizeof(*workers));
 	profile_free(profile);
 	*profile = workers[0].profile;
@@ -315,6 +330,19 @@ static int read_samples(struct profile *profile, const struct query *query, stru
 	}
 	free(workers);
 	return feed_result(feed, profile->out_of_memory);
+}
+
+static int read_samples_with_looks(struct profile *profile, const struct query *query,
+				   struct feed *feed, uint32_t metrics, uint32_t kinds)
+{
+	struct wait_looks looks;
+	int err = wait_looks_read(&looks, query, feed);
+
+	if (!err)
+		err = read_samples(profile, query, feed, metrics, kinds,
+				   looks.count ? &looks : NULL);
+	wait_looks_free(&looks);
+	return err;
 }
 
 /* Live memory is known only after all events in time order, so it needs its own pass over the
@@ -360,7 +388,7 @@ int profile_read(struct profile *profile, const struct query *query, struct feed
 		metrics = 1u << METRIC_LIVE_OBJECT;
 	}
 	if (kinds && err != -ENOMEM)
-		err = read_samples(profile, query, feed, metrics, kinds);
+		err = read_samples_with_looks(profile, query, feed, metrics, kinds);
 	if (metrics & 1u << METRIC_LIVE && err != -ENOMEM)
 		err = read_live(profile, query, feed);
 	return err;

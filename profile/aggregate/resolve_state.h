@@ -5,6 +5,7 @@
 
 #include "profile/aggregate/libraries.h"
 #include "profile/aggregate/profile.h"
+#include "profile/aggregate/wait_looks.h"
 
 struct resolve {
 	struct profile *profile;
@@ -17,6 +18,11 @@ struct resolve {
 	uint8_t types[64];  /* enum jfr_frame_type by key */
 	uint8_t states[64]; /* enum wait_state by key of a thread state */
 	uint32_t labels;    /* labels of the file, in the profile's names */
+	/* States that the agent has logged next to the samples; NULL: none. The number of this file there; 0: none. */
+	const struct wait_looks *looks;
+	uint32_t looks_file;
+	uint64_t tid_key; /* last key of resolve_tid() */
+	uint32_t tid;
 	struct libraries libraries; /* libraries of the chunk, if the query needs addresses */
 	struct buf text, text2;     /* scratch: a name, and a class or path */
 	struct buf stack;           /* frame IDs of the current stack, leaf first */

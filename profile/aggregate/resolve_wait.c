@@ -1,9 +1,58 @@
 /* Resolver of waits: what the thread of a wall-clock sample did. */
 #include "profile/aggregate/resolve_wait.h"
 
+#include <string.h>
+
+#include "profile/aggregate/filter.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/aggregate/resolve_frame.h"
 #include "profile/aggregate/wait_guess.h"
+
+/* Of keys that are texts of looks, and not constants. */
+#define KEY_OF_LOOK (UINT64_C(1) << 63)
+
+void resolve_use_looks(struct resolve *r, const struct wait_looks *looks,
+		       const struct feed_chunk *from)
+{
+	r->looks = looks;
+	r->looks_file = looks ? wait_looks_file(looks, from->file) : 0;
+}
+
+/* Returns the thread ID of the chunk's thread KEY. */
+static uint32_t resolve_tid(struct resolve *r, uint64_t key)
+{
+	struct jfr_value value, field;
+
+	if (key == r->tid_key)
+		return r->tid;
+	r->tid_key = key;
+	r->tid = (uint32_t)key;
+	if (r->thread_type && jfr_constant_get(r->chunk, r->thread_type, key, &value) &&
+	    jfr_value_get_field(r->chunk, &value, "osThreadId", &field) &&
+	    jfr_value_integer(&field))
+		r->tid = (uint32_t)jfr_value_integer(&field);
+	return r->tid;
+}
+
+static enum wait_state recorded_state(const struct resolve *r, uint64_t state)
+{
+	return state < sizeof(r->states) ? (enum wait_state)r->states[state] : WAIT_UNKNOWN;
+}
+
+uint64_t resolve_wait_key(struct resolve *r, const struct jfr_event *event, int64_t within_ns)
+{
+	uint64_t wait = (uint64_t)event->slot[JFR_WAIT];
+	enum wait_state state = recorded_state(r, (uint64_t)event->slot[JFR_STATE]);
+	uint32_t text;
+
+	if (wait || !r->looks_file || !state)
+		return wait & ~KEY_OF_LOOK;
+	text = wait_looks_find(r->looks, r->looks_file,
+			       resolve_tid(r, (uint64_t)event->slot[JFR_THREAD]),
+			       ticks_to_ns(&r->chunk->header, event->slot[JFR_TIME]), within_ns,
+			       state == WAIT_WAITING);
+	return text ? KEY_OF_LOOK | text : 0;
+}
 
 /* Returns the wait of the constant KEY, without an owner's stack, as an ID; 0 if there is none. */
 static uint32_t resolve_description(struct resolve *r, uint64_t key)
@@ -65,6 +114,27 @@ static void guess_cause(struct resolve *r, uint64_t stack, struct wait_guess *gu
 	}
 }
 
+/* Set WAIT to the text of a look. It was not at the moment of the sample: the functions of the stack decide whether it
+ * found the same wait. */
+static bool join_look(struct resolve *r, const struct stored_wait *stored, struct wait *wait)
+{
+	struct wait_guess guess;
+	const char *call;
+
+	wait_parse(wait, intern_text(&r->looks->texts, (uint32_t)(stored->wait & ~KEY_OF_LOOK)),
+		   &r->profile->names);
+	if (wait->state != WAIT_WAITING)
+		return true;
+	call = intern_text(&r->profile->names, wait->call);
+	guess_cause(r, stored->stack, &guess);
+	if (!wait_guess_refine(&guess, &wait->cause, !strcmp(call, "futex")))
+		return false;
+	if (!strncmp(intern_text(&r->profile->names, wait->on), "lock ", 5) &&
+	    wait->cause != WAIT_LOCK)
+		wait->on = 0;
+	return true;
+}
+
 /* Derive WAIT from the thread state and the stack. A recorded state does not say whether a runnable
  * thread had a processor. */
 static void derive_wait(struct resolve *r, const struct stored_wait *stored, struct wait *wait)
@@ -72,8 +142,7 @@ static void derive_wait(struct resolve *r, const struct stored_wait *stored, str
 	struct wait_guess guess;
 
 	*wait = (struct wait){ .is_derived = true };
-	if (stored->state < sizeof(r->states))
-		wait->state = r->states[stored->state];
+	wait->state = recorded_state(r, stored->state);
 	if (wait->state != WAIT_WAITING)
 		return;
 	guess_cause(r, stored->stack, &guess);
@@ -101,10 +170,11 @@ static void remove_parts(struct resolve *r, const struct stored_wait *stored, st
 
 uint32_t resolve_wait(struct resolve *r, const struct stored_wait *stored)
 {
-	uint32_t id = resolve_description(r, stored->wait);
+	bool is_look = stored->wait & KEY_OF_LOOK;
+	uint32_t id = is_look ? 0 : resolve_description(r, stored->wait);
 	struct wait wait = *(const struct wait *)intern_key(&r->profile->waits, id);
 
-	if (!wait.state)
+	if (is_look ? !join_look(r, stored, &wait) : !wait.state)
 		derive_wait(r, stored, &wait);
 	if (!wait.state)
 		return 0;

@@ -167,7 +167,7 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 		else if (event.kind == JFR_COST)
 			costs_read(&s->costs, chunk, &event);
 		else if (event.kind != JFR_OTHER && event.kind != JFR_THREAD_TIMES &&
-			 event.slot[JFR_THREAD])
+			 event.kind != JFR_LOGGED_STATE && event.slot[JFR_THREAD])
 			summary_add_thread(
 				s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
 		if (s->want_metrics)

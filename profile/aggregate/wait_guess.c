@@ -156,3 +156,23 @@ void wait_guess_add(struct wait_guess *guess, const char *name, const char *libr
 		return;
 	}
 }
+
+/* Causes of a wait for descriptors: it waits for one of them, or for its timer. */
+static const uint32_t ready_causes = 1u << WAIT_IDLE | 1u << WAIT_TIMER | 1u << WAIT_SLEEP |
+				     1u << WAIT_ACCEPT | 1u << WAIT_SOCKET_READ |
+				     1u << WAIT_SOCKET_WRITE | 1u << WAIT_PIPE_READ |
+				     1u << WAIT_PIPE_WRITE | 1u << WAIT_SEMAPHORE | 1u << WAIT_FILE;
+
+static const uint32_t futex_causes = 1u << WAIT_LOCK | 1u << WAIT_CONDITION | 1u << WAIT_SEMAPHORE |
+				     1u << WAIT_CHILD | 1u << WAIT_GIL;
+
+bool wait_guess_refine(const struct wait_guess *guess, uint32_t *cause, bool is_futex)
+{
+	if (guess->rank <= RANK_VAGUE)
+		return guess->cause == WAIT_LOCK ? is_futex : !guess->rank || !is_futex;
+	if (is_futex) {
+		*cause = guess->cause;
+		return futex_causes >> guess->cause & 1;
+	}
+	return *cause == guess->cause || (guess->cause == WAIT_IDLE && ready_causes >> *cause & 1);
+}

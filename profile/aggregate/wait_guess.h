@@ -23,4 +23,8 @@ struct wait_guess {
 void wait_guess_add(struct wait_guess *guess, const char *name, const char *library,
 		    bool is_kernel);
 
+/* A look at the thread has found *CAUSE, IS_FUTEX by a futex call, at about the time of the stack. Returns whether both may
+ * be one wait; *CAUSE is then the more exact one. */
+bool wait_guess_refine(const struct wait_guess *guess, uint32_t *cause, bool is_futex);
+
 #endif

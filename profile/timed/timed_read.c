@@ -37,6 +37,9 @@ static const struct {
 	 JFR_MASK(JFR_OBJECT) | JFR_MASK(JFR_LIVE_OBJECT) | JFR_MASK(JFR_LOCK))
 #define MARK_KINDS (JFR_MASK(JFR_STALL) | JFR_MASK(JFR_OTHER))
 
+/* Looks of another engine's recording are at most so far from a sample. */
+#define LOOKS_WITHIN_NS 1000000000
+
 /* Waits of the chunk's recent stacks. A guess reads a stack's functions, so it is made once. */
 #define KNOWN_WAITS 1024
 
@@ -52,6 +55,7 @@ struct reader {
 	struct feed *feed;
 	struct period period;
 	uint32_t metrics;
+	struct wait_looks looks;
 
 	/* The current chunk. */
 	struct resolve resolve;
@@ -117,7 +121,8 @@ static uint32_t find_wait(struct reader *r, const struct stored_wait *stored)
 /* Set the wait of S. Returns whether the query wants such a sample. */
 static bool read_wait(struct reader *r, const struct jfr_event *event, struct timed_sample *s)
 {
-	const struct stored_wait stored = { .wait = (uint64_t)event->slot[JFR_WAIT],
+	const struct stored_wait stored = { .wait = resolve_wait_key(&r->resolve, event,
+								     LOOKS_WITHIN_NS),
 					    .state = (uint64_t)event->slot[JFR_STATE],
 					    .stack = (uint64_t)event->slot[JFR_STACK] };
 
@@ -293,6 +298,7 @@ static int read_chunk(struct reader *r, const struct feed_chunk *from)
 	r->factor = ns_per_tick(&from->header);
 	period_add_chunk(&r->period, r->profile, &from->header);
 	resolve_open(&r->resolve, r->profile, r->query, &chunk, from);
+	resolve_use_looks(&r->resolve, r->looks.count ? &r->looks : NULL, from);
 	filter_set_recording(&r->filter, r->resolve.labels);
 	memset(r->waits, 0, sizeof(r->waits));
 	err = read_events(r);
@@ -319,7 +325,9 @@ int timed_read(struct profile *profile, const struct query *query, struct feed *
 
 	*profile = (struct profile)PROFILE_INIT;
 	r.filter = (struct filter){ .query = query, .profile = profile };
-	err = feed->calls->restart(feed, true);
+	err = wait_looks_read(&r.looks, query, feed);
+	if (!err)
+		err = feed->calls->restart(feed, true);
 	if (!err && period_resolve(&r.period, query, feed))
 		r.period = (struct period){ INT64_MIN, INT64_MAX };
 	while (!err && feed->calls->next(feed, &from)) {
@@ -327,6 +335,7 @@ int timed_read(struct profile *profile, const struct query *query, struct feed *
 		feed->calls->done(feed, &from);
 	}
 	filter_free(&r.filter);
+	wait_looks_free(&r.looks);
 	if (profile->start_ns > profile->end_ns) /* no chunk has a time */
 		profile->start_ns = profile->end_ns = 0;
 	profile->start_ns = limit_time(profile->start_ns);

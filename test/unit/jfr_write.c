@@ -787,8 +787,11 @@ START_TEST(times_of_a_thread_and_throttling)
 	w = begin(&fd);
 	jfr_thread_times(w, 5 * SAMPLE_TICKS, SAMPLE_TICKS, SAMPLE_TID, &times);
 	jfr_throttling(w, 6 * SAMPLE_TICKS, SAMPLE_TICKS, 77);
+	jfr_logged_state(w, 7 * SAMPLE_TICKS, SAMPLE_TICKS, SAMPLE_TID, 0);
 	file = finish(w, fd, &chunk);
-	jfr_scan_start(&scan, &chunk, JFR_MASK(JFR_THREAD_TIMES) | JFR_MASK(JFR_THROTTLING));
+	jfr_scan_start(&scan, &chunk,
+		       JFR_MASK(JFR_THREAD_TIMES) | JFR_MASK(JFR_THROTTLING) |
+			       JFR_MASK(JFR_LOGGED_STATE));
 	ck_assert(next_of(&scan, &event, JFR_T_THREAD_TIMES));
 	ck_assert_int_eq(event.slot[JFR_TIME], 5 * SAMPLE_TICKS);
 	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS);
@@ -800,6 +803,10 @@ START_TEST(times_of_a_thread_and_throttling)
 	ck_assert(next_of(&scan, &event, JFR_T_THROTTLING));
 	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS);
 	ck_assert_uint_eq(jfr_event_get_integer(&chunk, &event, "throttledTime"), 77);
+	ck_assert(next_of(&scan, &event, JFR_T_LOGGED_STATE));
+	ck_assert_int_eq(event.slot[JFR_DURATION], SAMPLE_TICKS);
+	ck_assert(jfr_event_thread_id(&chunk, &event, "eventThread", &tid));
+	ck_assert_int_eq(event.slot[JFR_WAIT], 0);
 	done(&chunk, file, fd);
 }
 END_TEST

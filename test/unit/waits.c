@@ -218,6 +218,90 @@ START_TEST(derives_waits)
 END_TEST
 
 /* The timeline's reader reads the same waits. */
+static void record_with_looks(void)
+{
+	int fd = memfd_create("waits", MFD_CLOEXEC);
+
+	length = waits_record(fd, false);
+	ck_assert_uint_gt(length, 0);
+	length = waits_record_looks(fd, (off_t)length);
+	ck_assert_uint_gt(length, 0);
+	recording = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(recording, MAP_FAILED);
+	close(fd);
+}
+
+/* The wait of thread TID's samples in STATE and CAUSE. */
+static void expect_joined(const struct profile *p, uint32_t tid, uint32_t state, uint32_t cause,
+			  const char *on, bool is_derived)
+{
+	unsigned found = 0;
+
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct thread_key *thread = intern_key(&p->threads, p->samples[i].thread);
+		const struct wait *wait = profile_wait(p, p->samples[i].wait);
+
+		if (thread->tid != tid || wait->state != state || wait->cause != cause)
+			continue;
+		ck_assert_int_eq(wait->is_derived, is_derived);
+		ck_assert_str_eq(intern_text(&p->names, wait->on), on);
+		found++;
+	}
+	ck_assert_msg(found, "thread %u", tid);
+}
+
+/* Recordings of another engine: by thread and time, unless the stack shows another wait. */
+START_TEST(joins_logged_states)
+{
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+
+	record_with_looks();
+	query.waits = WAIT_PARTS_OWNER;
+	read_profile(&p, &query);
+	expect_joined(&p, 1001, WAIT_RUNNABLE, WAIT_NO_CAUSE, "", false);
+	expect_joined(&p, 1001, WAIT_WAITING, WAIT_SOCKET_READ, "", true);
+	expect_joined(&p, 1002, WAIT_WAITING, WAIT_IDLE, "", true);
+	expect_joined(&p, 1003, WAIT_WAITING, WAIT_FILE, "/var/log/app.log", false);
+	expect_joined(&p, 1004, WAIT_WAITING, WAIT_LOCK, "lock 0x7f20", false);
+	expect_joined(&p, 1005, WAIT_WAITING, WAIT_LOCK, "", true);
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+START_TEST(refines_guesses)
+{
+	static const struct {
+		const char *name;
+		enum wait_cause look, wanted;
+		bool is_futex, fits;
+	} cases[] = {
+		{ "pthread_mutex_lock", WAIT_LOCK, WAIT_LOCK, true, true },
+		{ "pthread_cond_wait", WAIT_LOCK, WAIT_CONDITION, true, true },
+		{ "pthread_cond_wait", WAIT_FILE, 0, false, false },
+		{ "epoll_wait", WAIT_TIMER, WAIT_TIMER, false, true },
+		{ "poll", WAIT_SOCKET_READ, WAIT_SOCKET_READ, false, true },
+		{ "poll", WAIT_LOCK, 0, true, false },
+		{ "read", WAIT_PIPE_READ, WAIT_PIPE_READ, false, true },
+		{ "read", WAIT_LOCK, 0, true, false },
+		{ "nanosleep", WAIT_SOCKET_READ, 0, false, false },
+		{ "unknown", WAIT_CHILD, WAIT_CHILD, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wait_guess guess = { 0 };
+		uint32_t cause = cases[i].look;
+
+		wait_guess_add(&guess, cases[i].name, "libc.so.6", false);
+		ck_assert_msg(wait_guess_refine(&guess, &cause, cases[i].is_futex) == cases[i].fits,
+			      "%zu", i);
+		if (cases[i].fits)
+			ck_assert_uint_eq(cause, cases[i].wanted);
+	}
+}
+END_TEST
+
 START_TEST(reads_waits_with_times)
 {
 	struct query query = QUERY_INIT;
@@ -710,6 +794,8 @@ int main(void)
 	tcase_add_test(tcase, guesses);
 	tcase_add_test(tcase, reads_recorded_waits);
 	tcase_add_test(tcase, derives_waits);
+	tcase_add_test(tcase, joins_logged_states);
+	tcase_add_test(tcase, refines_guesses);
 	tcase_add_test(tcase, reads_waits_with_times);
 	tcase_add_test(tcase, selects);
 	tcase_add_test(tcase, merges);
