@@ -18,6 +18,7 @@ enum cost_kind {
 	COST_WALL,
 	COST_MEMORY,
 	COST_STALLS,
+	COST_LOCKS,        /* sampled waits for locks, and the stacks of owners */
 	COST_INTERPRETERS, /* frames of interpreters; a part of the other kinds */
 };
 

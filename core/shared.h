@@ -28,7 +28,7 @@
 #define LOG_LINE_MAX     1024
 
 /* Kinds of sampling cost; see core/cost.h. */
-#define COST_KINDS 5
+#define COST_KINDS 6
 
 /* Sizes of a setting's name and value, with the NUL. */
 #define SETTING_NAME_MAX  64

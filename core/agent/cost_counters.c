@@ -5,11 +5,8 @@
 #include "core/system.h"
 
 const char *const cost_names[COST_KINDS] = {
-	[COST_CPU] = "cpu",
-	[COST_WALL] = "wall",
-	[COST_MEMORY] = "memory",
-	[COST_STALLS] = "stalls",
-	[COST_INTERPRETERS] = "interpreters",
+	[COST_CPU] = "cpu",       [COST_WALL] = "wall",   [COST_MEMORY] = "memory",
+	[COST_STALLS] = "stalls", [COST_LOCKS] = "locks", [COST_INTERPRETERS] = "interpreters",
 };
 
 /* No signal is sent only to measure it: the agent's threads block all signals, and the program's must not be disturbed.

@@ -109,7 +109,7 @@ static void window_fill(struct budget_window *window, struct cost kinds[COST_KIN
 		window->fixed_ns = increase(kinds[i].agent_ns, window->fixed_ns);
 	}
 	memcpy(window->kinds, kinds, sizeof(window->kinds));
-	window->fixed_ns += kinds[COST_STALLS].ns;
+	window->fixed_ns += kinds[COST_STALLS].ns + kinds[COST_LOCKS].ns;
 	window->program_ns = increase(threads_ns + handlers_ns, used_ns);
 }
 

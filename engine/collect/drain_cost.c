@@ -10,8 +10,10 @@ static const struct {
 	enum sample_kind sample;
 	enum cost_kind cost;
 } kinds[] = {
-	{ SAMPLE_CPU, COST_CPU },     { SAMPLE_WALL, COST_WALL },    { SAMPLE_MALLOC, COST_MEMORY },
-	{ SAMPLE_FREE, COST_MEMORY }, { SAMPLE_STALL, COST_STALLS },
+	{ SAMPLE_CPU, COST_CPU },          { SAMPLE_WALL, COST_WALL },
+	{ SAMPLE_MALLOC, COST_MEMORY },    { SAMPLE_FREE, COST_MEMORY },
+	{ SAMPLE_STALL, COST_STALLS },     { SAMPLE_LOCK, COST_LOCKS },
+	{ SAMPLE_LOCK_OWNER, COST_LOCKS },
 };
 
 static struct {

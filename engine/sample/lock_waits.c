@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "core/clock.h"
+#include "core/cost.h"
 #include "core/own_thread.h"
 #include "core/random.h"
 #include "core/system.h"
@@ -81,7 +82,7 @@ static struct sample *lock_wait_reserve(pid_t tid, const struct lock_wait *wait)
 
 void lock_wait_end(const struct lock_wait *wait)
 {
-	uint64_t ns = clock_monotonic_ns() - wait->start_ns,
+	uint64_t end_ns = clock_monotonic_ns(), ns = end_ns - wait->start_ns,
 		 ticks = clock_ticks() - wait->start_ticks;
 	struct sample *s;
 
@@ -96,4 +97,6 @@ void lock_wait_end(const struct lock_wait *wait)
 	s->args[2] = (uint64_t)((double)ticks /
 				poisson_probability((double)ns / (double)wait->interval_ns));
 	ring_commit(s);
+	ns = clock_monotonic_ns() - end_ns;
+	cost_add(COST_LOCKS, ns < COST_HOOK_MAX_NS ? ns : COST_HOOK_MAX_NS, 1);
 }

@@ -332,6 +332,7 @@ static void take_owner_sample(struct thread *thread, const ucontext_t *uc)
 	pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
 	struct sample *sample;
 
+	cost_add_signal(COST_LOCKS);
 	if ((read_word(word) & LOCK_OWNER_TID) != (uint32_t)tid ||
 	    !handler_budget_begin(own_cpu_ns()))
 		return;
@@ -340,7 +341,7 @@ static void take_owner_sample(struct thread *thread, const ucontext_t *uc)
 		sample->args[0] = word;
 		sampler_commit(thread, sample);
 	}
-	cost_add(COST_WALL, handler_budget_end(), 0);
+	cost_add(COST_LOCKS, handler_budget_end(), 0);
 }
 
 static void on_owner_signal(const ucontext_t *uc)

@@ -5,11 +5,8 @@
 #include <string.h>
 
 const char *const costs_names[COSTS_KINDS] = {
-	[COSTS_CPU] = "cpu",
-	[COSTS_WALL] = "wall",
-	[COSTS_MEMORY] = "memory",
-	[COSTS_STALLS] = "stalls",
-	[COSTS_INTERPRETERS] = "interpreters",
+	[COSTS_CPU] = "cpu",       [COSTS_WALL] = "wall",   [COSTS_MEMORY] = "memory",
+	[COSTS_STALLS] = "stalls", [COSTS_LOCKS] = "locks", [COSTS_INTERPRETERS] = "interpreters",
 	[COSTS_AGENT] = "agent",
 };
 

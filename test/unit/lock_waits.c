@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/cost.h"
 #include "engine/sample/poisson.h"
 #include "engine/sample/ring.h"
 #include "test/fixtures/suite.h"
@@ -53,6 +54,8 @@ START_TEST(totals_are_unbiased)
 			      seen.weight < expected * 1.02 + SIGMAS * deviation + 1e8,
 		      "%g instead of %g +- %g", seen.weight, expected, deviation);
 	ck_assert_uint_le(seen.count, WAITS);
+	ck_assert_uint_eq(atomic_load(&shared->costs[COST_LOCKS].samples), seen.count);
+	ck_assert_int_eq(atomic_load(&shared->costs[COST_LOCKS].handlers_ns) > 0, seen.count > 0);
 	if (lengths[_i] >= 50)
 		ck_assert_uint_eq(seen.count, WAITS);
 }
