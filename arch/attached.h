@@ -3,6 +3,7 @@
 #define ARCH_ATTACHED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -20,11 +21,16 @@ uintptr_t arch_exchange_thread_pointer(uintptr_t pointer);
 /* Get the arguments of the system call that CONTEXT was interrupted in. Async-signal-safe. */
 void arch_call_arguments(const ucontext_t *context, uintptr_t arguments[6]);
 
-/* Bytes of code before the end of a system call instruction that arch_call_number() examines. */
-#define ARCH_CALL_CODE_BYTES 7
+/* Copies memory of this process. False if it cannot be read. */
+typedef bool arch_copy(void *data, uintptr_t address, size_t size);
 
-/* Get the number of the system call whose instruction ends at the end of CODE, if the instruction before sets it; else -1. */
-long arch_call_number(const uint8_t code[ARCH_CALL_CODE_BYTES]);
+/* Find the number of the system call that has just ended before CONTEXT. The result no longer has it, so follow the code
+ * back to the instruction that sets it: in this function and in its callers, as far as they are called directly. Returns -1
+ * if the number is not certain. COPY reads memory. Async-signal-safe.
+ *
+ * An indirect jump to an instruction between that one and the call would not be noticed, nor a jump from a distance of more
+ * than 4 KiB. */
+long arch_call_number(const ucontext_t *context, arch_copy *copy);
 
 /* True when the thread has executed no instruction since the kernel ended the system call before CONTEXT; false after
  * arch_mark_call(). Async-signal-safe. */

@@ -92,23 +92,14 @@ static bool call_was_seen(const struct thread *thread, struct thread_call *call)
 	return true;
 }
 
-static bool call_has_constant_number(struct thread_call *call)
-{
-	uint8_t code[ARCH_CALL_CODE_BYTES];
-
-	if (!memory_copy(code, call->pc - sizeof(code), sizeof(code)))
-		return false;
-	call->number = arch_call_number(code);
-	return call->number >= 0;
-}
-
 static bool call_identify(const struct thread *thread, const ucontext_t *context,
 			  struct thread_call *call)
 {
 	*call = (struct thread_call){ .pc = (uintptr_t)CONTEXT_PC(context),
 				      .sp = (uintptr_t)CONTEXT_SP(context) };
 	arch_call_arguments(context, call->arguments);
-	return call_has_constant_number(call) || call_was_seen(thread, call);
+	call->number = arch_call_number(context, memory_copy);
+	return call->number >= 0 || call_was_seen(thread, call);
 }
 
 /* An absolute time. The kernel continues the call with a relative one. */

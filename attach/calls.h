@@ -15,8 +15,8 @@ bool call_was_ended(const ucontext_t *context);
  * a handler of the program ran, or if the call cannot be continued. Then the next signal does not continue it either.
  * Async-signal-safe.
  *
- * A call is made again if its number is known: the instruction before has it as a constant, or THREAD was seen in the call
- * (engine/sample/thread_call.h). The kernel continues nanosleep(2), poll(2) and futex(2) with their remaining time.
+ * A call is made again if its number is known: the code that makes the call shows it (arch_call_number()), or THREAD was
+ * seen in the call (engine/sample/thread_call.h). The kernel continues nanosleep(2), poll(2) and futex(2) with their remaining time.
  *
  * One case remains: a sample that arrives while a handler of the program returns, in the microsecond of rt_sigreturn(2). It
  * looks as if it had ended the call itself, so a call with a known number is made again.

@@ -2,7 +2,6 @@
 #include "arch/attached.h"
 
 #include <asm/prctl.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
@@ -76,15 +75,6 @@ void arch_call_arguments(const ucontext_t *context, uintptr_t arguments[6])
 
 	for (int i = 0; i < 6; i++)
 		arguments[i] = (uintptr_t)context->uc_mcontext.gregs[registers[i]];
-}
-
-/* mov $NUMBER, %eax; syscall */
-long arch_call_number(const uint8_t code[ARCH_CALL_CODE_BYTES])
-{
-	int32_t number;
-
-	memcpy(&number, code + 1, sizeof(number));
-	return code[0] == 0xb8 && code[5] == 0x0f && code[6] == 0x05 ? number : -1;
 }
 
 /* The instruction stores the address that it returns to. */

@@ -16,13 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* These C libraries have the number of a call in a register, so a sample can end epoll_wait(): docs/install/attach.md. */
-#if defined(__GLIBC__) && (__GLIBC__ == 2 && __GLIBC_MINOR__ < 41)
-#define MAY_END false
-#else
-#define MAY_END true
-#endif
-
 static _Atomic bool is_ended;
 static _Atomic long calls, results, mistakes;
 static int wake_pipe[2], epoll_fd;
@@ -57,7 +50,7 @@ static void *wait_in_turn(void *unused)
 
 	while (!is_ended) {
 		result = epoll_wait(epoll_fd, &event, 1, 20);
-		check(result == 0 || (MAY_END && errno == EINTR), "epoll_wait", result);
+		check(result == 0, "epoll_wait", result);
 		result = poll(NULL, 0, 20);
 		check(result == 0, "poll", result);
 		result = nanosleep(&moment, NULL);
