@@ -56,6 +56,10 @@ for flag in "" -static; do
 	program=$(program attached $flag) || exit 1
 	with_input "C $flag" "$rounds" "$program"
 done
+! command -v musl-gcc >/dev/null || for flag in "" -static; do
+	program=$(CC=musl-gcc program attached $flag) || exit 1
+	with_input "musl $flag" "$rounds" "$program"
+done
 with_input "1,000 threads" $((rounds / 10)) "$(program attached)" 1000
 if command -v go >/dev/null && CGO_ENABLED=0 GO111MODULE=off go build -o "$work/service" test/programs/attached.go 2>"$work/err"; then
 	with_input Go "$rounds" "$work/service"
