@@ -60,6 +60,7 @@ _Static_assert(CODE_BYTES % PAGE == 0, "the payload follows");
 
 struct task {
 	pid_t pid;
+	uintptr_t vdso; /* of the program that it executes; 0: not known */
 	char *problem;
 	struct stopped thread;
 };
@@ -447,6 +448,9 @@ static int map_at(const struct stopped *caller, uintptr_t address, size_t bytes,
 		return (int)got;
 	if (got == (long)address)
 		return 0;
+	/* A seccomp filter does not permit the call: a signal follows. */
+	if (got == SYS_mmap)
+		return -EPERM;
 	/* Before Linux 4.17. */
 	stopped_call(caller, SYS_munmap, (const long[6]){ got, (long)bytes });
 	return -EEXIST;
@@ -608,13 +612,17 @@ static uintptr_t find_vdso(pid_t pid)
 static int with_thread(struct task *task, int (*work)(void *context), void *context)
 {
 	struct stopped *thread = &task->thread;
-	uintptr_t vdso = find_vdso(task->pid);
 	int err = thread_choose(task);
 
 	if (err)
 		return err;
-	err = stopped_find_call(thread, vdso) ? work(context)
-					      : fail(task, -ENOSYS, "it has no vDSO");
+	/* What has been read of it must not be of the program before execve(2). */
+	if (!task->vdso || find_vdso(task->pid) != task->vdso)
+		err = fail(task, -EAGAIN, "it executes other programs, or has no vDSO");
+	else if (!stopped_find_call(thread, task->vdso))
+		err = fail(task, -ENOSYS, "its vDSO cannot be read");
+	else
+		err = work(context);
 	if (err && !*task->problem)
 		fail(task, err, "the steps in its thread failed: %s", strerror(-err));
 	thread_continue(task->pid, thread);
@@ -759,7 +767,7 @@ struct work {
 static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 {
 	struct answer answer = { 0 };
-	struct task task = { .pid = pid, .problem = answer.problem };
+	struct task task = { .pid = pid, .vdso = find_vdso(pid), .problem = answer.problem };
 	sigset_t alarms;
 
 	/* A program that keeps its thread from making calls gets it back. */
