@@ -1,6 +1,7 @@
 /* Checks of a running process, by its files in /proc. The kernel's own check of ptrace(2) is asked by opening its memory. */
 #include "decoder/live/attachable.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/buf.h"
@@ -17,6 +19,9 @@
 #include "decoder/live/target.h"
 
 #define STATUS_MAX (1u << 20)
+
+/* How often, in intervals of 10 ms, to look whether a thread can be stopped. */
+#define WAIT_LOOKS 100
 
 struct check {
 	struct target target;
@@ -64,12 +69,59 @@ static char status_state(struct buf *text)
 
 /* ---- Checks, in this order ---- */
 
+/* True if each thread waits in a way that no signal ends. */
+static bool all_wait_for_kernel(struct check *check)
+{
+	int fd = target_open_file(&check->target, "task", O_RDONLY | O_DIRECTORY);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct buf text = BUF_INIT(STATUS_MAX);
+	bool all = list != NULL;
+	struct dirent *entry;
+	char name[300];
+
+	while (all && (entry = readdir(list))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(name, sizeof(name), "task/%s/status", entry->d_name);
+		buf_reset(&text);
+		all = !read_text(&text, target_open_file(&check->target, name, O_RDONLY)) &&
+		      status_state(&text) == 'D';
+	}
+	if (list)
+		closedir(list);
+	else if (fd >= 0)
+		close(fd);
+	buf_free(&text);
+	return all;
+}
+
+/* Most of these waits are short. */
+static int check_wait(struct check *check)
+{
+	static const struct timespec moment = { .tv_nsec = 10000000 };
+	int looks = 0;
+
+	while (looks < WAIT_LOOKS && all_wait_for_kernel(check)) {
+		nanosleep(&moment, NULL);
+		looks++;
+	}
+	return looks == WAIT_LOOKS
+		       ? refuse(check, -EBUSY,
+				"waits for a disk, or for a child of vfork(2): no signal "
+				"stops it")
+		       : 0;
+}
+
 static int check_state(struct check *check)
 {
 	switch (status_state(&check->status)) {
 	case 'Z':
 	case 'X':
-		return refuse(check, -ESRCH, "has ended");
+		return refuse(check, -ESRCH,
+			      status_number(&check->status, "\nThreads:") > 1
+				      ? "has ended its first thread, so its memory cannot be "
+					"inspected"
+				      : "has ended");
 	case 'T':
 		return refuse(check, -EBUSY,
 			      "is stopped by a signal; continue it first: kill -CONT %d",
@@ -215,7 +267,7 @@ static int check_filters(struct check *check)
 
 static int (*const checks[])(struct check *check) = {
 	check_state,   check_agent,      check_tracer,  check_access,
-	check_preload, check_executable, check_filters,
+	check_preload, check_executable, check_filters, check_wait,
 };
 
 int attachable_check(pid_t pid, bool is_forced, char problem[ATTACHABLE_PROBLEM_MAX])

@@ -128,7 +128,7 @@ static int status_parse_groups(struct target_user *user, const char *text)
 	return 0;
 }
 
-/* Returns AT_SECURE's value in AUXV, whose numbers have SIZE bytes, or -1 if it is missing. */
+/* Returns AT_SECURE's value in AUXV, whose numbers have SIZE bytes, or -1 if it is missing or the size is wrong. */
 static int auxv_find_secure(const struct buf *auxv, size_t size)
 {
 	for (size_t at = 0; at + 2 * size <= auxv->length; at += 2 * size) {
@@ -137,6 +137,8 @@ static int auxv_find_secure(const struct buf *auxv, size_t size)
 		/* Little-endian, as all supported machines are. */
 		memcpy(&type, auxv->data + at, size);
 		memcpy(&value, auxv->data + at + size, size);
+		if (type > UINT32_MAX)
+			return -1;
 		if (type == AT_SECURE)
 			return value != 0;
 	}

@@ -1,0 +1,116 @@
+/* A process that cannot be attached to, or not safely. Prints "ready", and at the end of its input "ok". Modes:
+ *   vfork   waits for a child of vfork(2), which reads the input
+ *   strict  permits itself read(2), write(2) and exit(2) alone
+ *   kill    a seccomp filter ends it at mmap(2) and clone(2)
+ *   error   the filter refuses them
+ *   allow   the filter permits all calls
+ *   execs   executes itself all the time
+ *   zombie  its first thread has ended, another one reads */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void say(const char *text)
+{
+	if (syscall(SYS_write, STDOUT_FILENO, text, strlen(text)) < 0)
+		syscall(SYS_exit, 1);
+}
+
+static void read_all(void)
+{
+	char byte;
+
+	while (syscall(SYS_read, STDIN_FILENO, &byte, 1) == 1)
+		;
+}
+
+static void filter_calls(unsigned action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(*code), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		exit(1);
+}
+
+static void wait_for_child(void)
+{
+	int status = 1;
+	pid_t child = vfork();
+
+	if (!child) {
+		read_all();
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status)
+		exit(1);
+}
+
+static _Noreturn void execute_again(char **argv)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	if (poll(&input, 1, 0) == 0)
+		execv("/proc/self/exe", argv);
+	say("ok\n");
+	exit(0);
+}
+
+static void *end_later(void *unused)
+{
+	(void)unused;
+	read_all();
+	say("ok\n");
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const modes[] = { "vfork", "strict", "kill",  "error",
+					     "allow", "execs",  "zombie" };
+	const char *mode = argc > 1 ? argv[1] : "";
+	static char again[] = "again";
+	pthread_t thread;
+	size_t i = 0;
+
+	if (!strcmp(mode, again))
+		execute_again(argv);
+	while (i < sizeof(modes) / sizeof(*modes) && strcmp(mode, modes[i]))
+		i++;
+	if (i == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		return 1;
+	if (i == 2 || i == 3 || i == 4)
+		filter_calls(i == 2   ? SECCOMP_RET_KILL_PROCESS
+			     : i == 3 ? SECCOMP_RET_ERRNO | EPERM
+				      : SECCOMP_RET_ALLOW);
+	say("ready\n");
+	if (i == 5)
+		execv("/proc/self/exe", (char *[]){ argv[0], again, NULL });
+	if (i == 6 && !pthread_create(&thread, NULL, end_later, NULL))
+		pthread_exit(NULL);
+	if (i == 0)
+		wait_for_child();
+	else
+		read_all();
+	say("ok\n");
+	syscall(SYS_exit, 0);
+	return 0;
+}

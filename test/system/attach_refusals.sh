@@ -1,0 +1,111 @@
+#!/bin/bash
+# Processes that cannot be attached to get one line, and continue; `doctor PID` agrees. With --force, a seccomp filter is no
+# reason to refuse. (attach.sh: other users, other tracers, and processes that are stopped or gone.)
+. "$(dirname "$0")/agent.inc"
+[ -e "$B/libasprof_attach.so" ] || skip "programs can be attached to on x86-64 alone"
+[ "$(id -u)" = 0 ] || skip "without root, only child processes may be traceable"
+refuses=$(program refuses) || exit 1
+
+# begin MODE: its process is $pid.
+begin() {
+	mkfifo "$work/input"
+	"$refuses" "$1" <"$work/input" >"$work/out" &
+	pid=$!
+	exec 7>"$work/input"
+	rm "$work/input"
+	for _ in {1..500}; do
+		grep -q ready "$work/out" && return
+		sleep 0.02
+	done
+	fail "$1: not ready"
+}
+
+# end: it continues until its input ends.
+end() {
+	exec 7>&-
+	wait "$pid"
+	status=$?
+	[ $status = 0 ] && [ "$(tail -n 1 "$work/out")" = ok ] || fail "status $status: $(cat "$work/out")"
+}
+
+# refused TEXT [OPTION]: attaching prints one line with TEXT.
+refused() {
+	! "$agent" attach "$pid" "${@:2}" >"$work/err" 2>&1 || fail "$1: attached"
+	grep -q "$1" "$work/err" && [ "$(wc -l <"$work/err")" = 1 ] || fail "$1: $(cat "$work/err")"
+}
+
+# doctored TEXT: `doctor PID` says so.
+doctored() {
+	"$agent" doctor "$pid" >"$work/doctor" 2>&1
+	grep -q "$1" "$work/doctor" || fail "doctor: $1: $(cat "$work/doctor")"
+}
+
+begin vfork
+refused 'waits for a disk, or for a child of vfork'
+doctored 'cannot be attached to: it waits for a disk'
+end
+
+begin strict
+refused 'permits itself four system calls'
+refused 'permits itself four system calls' --force
+doctored 'cannot be attached to: it permits itself four system calls'
+end
+
+for mode in kill error allow; do
+	begin $mode
+	refused 'has a seccomp filter'
+	doctored 'cannot be attached to: it has a seccomp filter'
+	[ $mode != error ] || refused 'Operation not permitted' --force
+	[ $mode != allow ] || {
+		"$agent" attach "$pid" --force 2>"$work/err" || fail "forced: $(cat "$work/err")"
+		"$agent" detach "$pid" 2>"$work/err" || fail "detach: $(cat "$work/err")"
+	}
+	end
+done
+
+# A filter that ends it at the agent's first call: --force risks that.
+begin kill
+refused 'Operation not permitted' --force
+exec 7>&-
+wait "$pid"
+[ $? = 159 ] || fail "its filter did not end it: $(cat "$work/out")"
+
+# Whether this finds it between two programs or in one is a matter of time. (An agent ends with its program.)
+begin execs
+for _ in {1..3}; do
+	"$agent" attach "$pid" 2>"$work/err" && continue
+	[ "$(wc -l <"$work/err")" = 1 ] || fail "execs: $(cat "$work/err")"
+done
+end
+
+begin zombie
+refused 'has ended its first thread'
+end
+
+sh -c 'sleep 0 & echo $!; exec sleep 100' >"$work/out" &
+parent=$!
+for _ in {1..500}; do
+	pid=$(cat "$work/out") && grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null && break
+	sleep 0.02
+done
+refused 'has ended$'
+kill $parent
+wait $parent
+
+# pause(2), repeatedly.
+printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0\124\200\4\10\64\0\0\0\0\0\0\0\0\0\0\0\64\0\40\0\1\0\50\0\0\0\0\0' >"$work/narrow"
+printf '\1\0\0\0\0\0\0\0\0\200\4\10\0\200\4\10\135\0\0\0\135\0\0\0\5\0\0\0\0\20\0\0' >>"$work/narrow"
+printf '\270\35\0\0\0\315\200\353\367' >>"$work/narrow"
+chmod +x "$work/narrow"
+"$work/narrow" &
+pid=$!
+sleep 0.2
+if grep -q narrow "/proc/$pid/maps" 2>/dev/null; then
+	refused 'is a 32-bit program'
+	doctored 'cannot be attached to: it is a 32-bit program'
+	kill $pid || fail "the 32-bit program has ended"
+	wait $pid
+	[ $? = 143 ] || fail "the 32-bit program has ended"
+else
+	echo "this kernel runs no 32-bit programs"
+fi
