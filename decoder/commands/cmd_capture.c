@@ -1,6 +1,7 @@
 /* heap, profile, threads: capture a running process's profile and pass it to a command that reads recordings. */
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
+#include "decoder/live/jvm_attach.h"
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/live_request.h"
 #include "decoder/output/message.h"
@@ -59,8 +60,9 @@ struct capture {
 	uint64_t wait_ns;      /* expected time until the answer */
 	const char *metric;    /* switches for the reader; NULL: none */
 	const char *option;
-	bool limits_period; /* read only the time of this capture */
-	char **reader_argv; /* name and arguments of the reader; empty: top */
+	const struct jvm_profile *jvm; /* made by the JVM itself; NULL: by the agent */
+	bool limits_period;            /* read only the time of this capture */
+	char **reader_argv;            /* name and arguments of the reader; empty: top */
 	int reader_argc;
 };
 
@@ -133,7 +135,8 @@ static int recording_write_output(const struct buf *recording, const char *path)
 	return output_close(&output) ? COMMAND_FAILED : COMMAND_OK;
 }
 
-static int capture_read(const struct capture *t)
+/* Returns 0, or -errno after a message. */
+static int capture_receive(const struct capture *t, struct buf *recording)
 {
 	struct live_request request = { .pid = t->pid,
 					.method = t->body ? "POST" : "GET",
@@ -141,6 +144,19 @@ static int capture_read(const struct capture *t)
 					.body = t->body ? t->body : "",
 					.read_path = t->read_path,
 					.wait_ns = t->wait_ns };
+	char problem[JVM_PROBLEM_MAX];
+	int err;
+
+	if (!t->jvm)
+		return live_request_send(&request, recording);
+	err = jvm_profile_make(t->jvm, recording, problem);
+	if (err)
+		message_print("process %d: %s", t->pid, problem);
+	return err;
+}
+
+static int capture_read(const struct capture *t)
+{
 	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
 	const char *name = t->reader_argc ? t->reader_argv[0] : "top";
 	const struct reader *reader = find_reader(name);
@@ -153,7 +169,7 @@ static int capture_read(const struct capture *t)
 		return COMMAND_USAGE;
 	}
 	period_ms[0] = clock_realtime_ns() / 1000000;
-	if (live_request_send(&request, &recording))
+	if (capture_receive(t, &recording))
 		goto out;
 	if (t->output) {
 		status = recording_write_output(&recording, t->output);
@@ -185,6 +201,8 @@ int cmd_heap(int argc, char **argv)
 }
 
 /* ---- profile ---- */
+
+#define EVENTS_MAX 256
 
 enum { PROFILE_CPU, PROFILE_WALL, PROFILE_MEM, PROFILE_KINDS };
 
@@ -358,6 +376,42 @@ static int capture_attached(const struct capture *t, bool is_forced)
 	return status ? status : end;
 }
 
+/* Write the kinds as options of async-profiler. Returns false if it does not know such an interval. */
+static bool profile_write_events(const struct profile *profile, char events[EVENTS_MAX])
+{
+	const char *cpu = profile->intervals[PROFILE_CPU], *wall = profile->intervals[PROFILE_WALL],
+		   *mem = profile->intervals[PROFILE_MEM];
+	uint64_t cpu_ns = 0, wall_ns = 0;
+	int used = 0;
+
+	if ((cpu && args_duration(cpu, &cpu_ns)) || (wall && args_duration(wall, &wall_ns)) ||
+	    (mem && strlen(mem) > EVENTS_MAX / 4))
+		return false;
+	if (cpu || wall)
+		used = snprintf(events, EVENTS_MAX, "event=%s,interval=%" PRIu64 "us",
+				cpu ? "cpu" : "wall", (cpu ? cpu_ns : wall_ns) / 1000);
+	if (cpu && wall)
+		used += snprintf(events + used, (size_t)(EVENTS_MAX - used), ",wall=%" PRIu64 "us",
+				 wall_ns / 1000);
+	if (mem)
+		snprintf(events + used, (size_t)(EVENTS_MAX - used), "%snativemem=%s",
+			 used ? "," : "", mem);
+	return true;
+}
+
+/* Make the profile in a process without an agent. */
+static int profile_attached(const struct profile *profile, struct capture *t)
+{
+	char library[PATH_MAX], events[EVENTS_MAX];
+	const struct jvm_profile jvm = { t->pid, library, events, profile->ns };
+
+	if (!run_find_async_profiler(library) || !jvm_can_load(t->pid, library) ||
+	    !profile_write_events(profile, events))
+		return capture_attached(t, profile->is_forced);
+	t->jvm = &jvm;
+	return capture_read(t);
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	struct capture t = { .limits_period = true };
@@ -378,7 +432,7 @@ int cmd_profile(int argc, char **argv)
 	    !profile_choose_request(&profile, &t, paths, body))
 		return COMMAND_USAGE;
 	if (profile.attaches && !live_endpoint_has_agent(t.pid))
-		return capture_attached(&t, profile.is_forced);
+		return profile_attached(&profile, &t);
 	return capture_read(&t);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "core/asprof.h"
 #include "core/options/config.h"
 #include "core/options/option_view.h"
 #include "decoder/doctor/preloadable.h"
@@ -149,6 +150,14 @@ int run_find_preload(char path[PATH_MAX])
 bool run_find_attached(char path[PATH_MAX])
 {
 	return find_library("asprof-agent/" ATTACHED, path) || find_library(ATTACHED, path);
+}
+
+bool run_find_async_profiler(char path[PATH_MAX])
+{
+	const char *wanted = getenv(OPTION_PREFIX "LIB");
+
+	return wanted && *wanted == '/' ? realpath(wanted, path) != NULL
+					: find_library(ASYNC_PROFILER_JAVA_FILE, path);
 }
 
 /* Return PATH with the file that is put into PROGRAM, or NULL if PROGRAM is not static. (A script may begin by env(1).) */

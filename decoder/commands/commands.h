@@ -99,6 +99,9 @@ int run_find_preload(char path[PATH_MAX]);
 /* Get the path of the file that is put into programs without the preload. Returns false if it is not installed. */
 bool run_find_attached(char path[PATH_MAX]);
 
+/* Find async-profiler's library: the one that the setting LIB names, or that of the package for Java. */
+bool run_find_async_profiler(char path[PATH_MAX]);
+
 /* Put the agent into process PID, with SETTINGS ("ASPROF_AGENT_NAME=value", NULL-terminated), and wait until it answers; or
  * remove it. IS_FORCED: also where a seccomp filter may end the process. Return 0, or a status after a message. */
 int attach_process(pid_t pid, char *const *settings, bool is_forced);

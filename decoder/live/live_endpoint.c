@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -243,23 +242,6 @@ static int socket_connect(const struct sockaddr *address, socklen_t length, uint
 	return err;
 }
 
-/* Open a directory of the process. Links in PATH are resolved within its root directory. */
-static int target_open_directory(const struct target *target, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	int root = target_open_file(target, "root", O_PATH | O_DIRECTORY), fd;
-
-	if (root < 0)
-		return root;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	if (fd < 0 && errno == ENOSYS) /* before Linux 5.6; check_peer() detects a wrong socket */
-		fd = openat(root, path + strspn(path, "/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = fd < 0 ? -errno : fd;
-	close(root);
-	return fd;
-}
-
 /* Linux 6.5 */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -298,19 +280,13 @@ static int check_peer(const struct target *target, int fd)
 	return 0;
 }
 
-/* Connect to the socket at PATH, through /proc/self/fd if PATH is too long for an address. */
-static int unix_connect_path(const struct target *target, const char *path, uint64_t deadline_ns)
+int live_endpoint_connect_at(const struct target *target, int dir, const char *name,
+			     uint64_t deadline_ns)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const char *name = strrchr(path, '/') + 1;
-	char folder[PATH_MAX];
 	struct stat st;
-	int dir, fd, err;
+	int fd, err;
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
-	dir = target_open_directory(target, folder);
-	if (dir < 0)
-		return dir;
 	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", dir,
 			     name) >= sizeof(address.sun_path))
 		fd = -ENAMETOOLONG;
@@ -320,13 +296,27 @@ static int unix_connect_path(const struct target *target, const char *path, uint
 		fd = -EREMCHG;
 	else
 		fd = socket_connect((struct sockaddr *)&address, sizeof(address), deadline_ns);
-	close(dir);
 	err = fd < 0 ? fd : check_peer(target, fd);
 	if (!err)
 		return fd;
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+static int unix_connect_path(const struct target *target, const char *path, uint64_t deadline_ns)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char folder[PATH_MAX];
+	int dir, fd;
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	dir = target_open_directory(target, folder);
+	if (dir < 0)
+		return dir;
+	fd = live_endpoint_connect_at(target, dir, name, deadline_ns);
+	close(dir);
+	return fd;
 }
 
 /* Connect to one of the listed paths of INODES that belongs to TARGET. */

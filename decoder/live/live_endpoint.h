@@ -21,6 +21,13 @@ struct live_connection {
 int live_endpoint_connect(pid_t pid, uint64_t deadline_ns, struct live_connection *connection,
 			  char problem[LIVE_PROBLEM_MAX]);
 
+struct target; /* decoder/live/target.h */
+
+/* Connect to the Unix socket NAME in the directory DIR, where TARGET and no other process must listen. Returns a nonblocking
+ * descriptor, or -errno. */
+int live_endpoint_connect_at(const struct target *target, int dir, const char *name,
+			     uint64_t deadline_ns);
+
 /* Whether process PID has threads of an agent. */
 bool live_endpoint_has_agent(pid_t pid);
 

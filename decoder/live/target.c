@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,22 @@ static bool file_read_identity(struct statx *identity, int dir, const char *path
 {
 	return !statx(dir, path, AT_STATX_DONT_SYNC, STATX_INO, identity) &&
 	       identity->stx_mask & STATX_INO;
+}
+
+int target_open_directory(const struct target *target, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int root = target_open_file(target, "root", O_PATH | O_DIRECTORY), fd;
+
+	if (root < 0)
+		return root;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd < 0 && errno == ENOSYS) /* before Linux 5.6; a link may lead out of that root */
+		fd = openat(root, path + strspn(path, "/"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = fd < 0 ? -errno : fd;
+	close(root);
+	return fd;
 }
 
 bool target_shares_link(const struct target *target, const char *name)

@@ -19,6 +19,10 @@ void target_close(struct target *target);
 /* Open PATH below /proc/PID, like "status". Returns a descriptor or -errno. */
 int target_open_file(const struct target *target, const char *path, int flags);
 
+/* Open a directory of the process. Links in PATH are resolved within its root directory (from Linux 5.6 on). Returns a
+ * descriptor with O_PATH, or -errno. */
+int target_open_directory(const struct target *target, const char *path);
+
 /* Whether the link NAME in /proc/PID, like "root" or "ns/net", refers to the same object as this process's link. */
 bool target_shares_link(const struct target *target, const char *name);
 

@@ -1,0 +1,114 @@
+#!/bin/bash
+# profile --attach and attach --for of a JVM that runs already: it loads async-profiler itself, so methods have names. It
+# continues, also if it belongs to another user, and nothing of the commands is left.
+. "$(dirname "$0")/agent.inc"
+have java javac
+[ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"
+[ -e "$B/libasprof_attach.so" ] || skip "programs can be attached to on x86-64 alone"
+[ "$(id -u)" = 0 ] || skip "without root, only child processes may be traceable"
+for_everybody
+export ASPROF_AGENT_LIB=$ASPROF_TEST_LIB
+
+cat >"$work/Turns.java" <<'J'
+public class Turns {
+	static double turn(double x) {
+		for (int i = 0; i < 1000; i++)
+			x = x * 1.000001 + i;
+		return x;
+	}
+
+	static volatile boolean isEnded;
+
+	public static void main(String[] arguments) throws Exception {
+		Thread worker = new Thread(() -> {
+			double x = 0;
+			while (!isEnded)
+				x = turn(x);
+		});
+		worker.start();
+		System.out.println("ready");
+		while (System.in.read() >= 0)
+			;
+		isEnded = true;
+		worker.join();
+		System.out.println("ok");
+	}
+}
+J
+javac -d "$work" "$work/Turns.java" || fail "javac"
+chmod 644 "$work"/*.class
+
+# begin COMMAND...: its process is $pid.
+begin() {
+	mkfifo "$work/input"
+	"$@" -XX:+UseSerialGC -cp "$work" Turns <"$work/input" >"$work/out" 2>&1 &
+	pid=$!
+	exec 7>"$work/input"
+	rm "$work/input"
+	for _ in {1..1500}; do
+		grep -q ready "$work/out" && return
+		sleep 0.02
+	done
+	fail "not ready: $(cat "$work/out")"
+}
+
+# end: it has printed what it prints alone.
+end() {
+	exec 7>&-
+	wait "$pid"
+	status=$?
+	[ $status = 0 ] && [ "$(tr '\n' ' ' <"$work/out")" = "ready ok " ] || fail "status $status: $(cat "$work/out")"
+}
+
+# left: files of the commands.
+left() { find /tmp -maxdepth 1 \( -name ".attach_pid$pid" -o -name 'asprof-agent-*' -newer "$work/Turns.class" -empty \); }
+
+# hot FILE: nine of ten samples are in the method.
+hot() {
+	all=$(samples . <"$1") got=$(samples 'Turns[.]turn' <"$1")
+	[ "$all" -ge 20 ] && [ $((got * 10)) -ge $((all * 8)) ] ||
+		fail "$got of $all samples are in the method: $(head -c 3000 "$1" "$work/err")"
+}
+
+begin java
+for _ in 1 2; do
+	"$agent" profile "$pid" --attach -t 2s collapsed >"$work/stacks" 2>"$work/err" || fail "profile: $(cat "$work/err")"
+	hot "$work/stacks"
+done
+"$agent" attach "$pid" --for 1s --wall top >"$work/top" 2>"$work/err" || fail "attach --for: $(cat "$work/err")"
+grep -q 'Turns.turn' "$work/top" || fail "no method: $(cat "$work/top")"
+
+# Only one profiler at a time; the command can be interrupted.
+"$agent" profile "$pid" --attach -t 100s >/dev/null 2>&1 &
+first=$!
+for _ in {1..500}; do
+	ls -d /tmp/asprof-agent-*/recording.jfr >/dev/null 2>&1 && break
+	sleep 0.02
+done
+! "$agent" profile "$pid" --attach -t 1s >/dev/null 2>"$work/err" || fail "two profilers"
+[ "$(wc -l <"$work/err")" = 1 ] && grep -qi 'already started' "$work/err" || fail "two profilers: $(cat "$work/err")"
+kill $first
+wait $first
+for _ in {1..500}; do
+	"$agent" profile "$pid" --attach -t 1s collapsed >"$work/stacks" 2>"$work/err" && break
+	sleep 0.02
+done
+grep -q 'Turns.turn' "$work/stacks" || fail "after an interruption: $(cat "$work/err")"
+
+# The agent itself can still be put into it.
+"$agent" attach "$pid" 2>"$work/err" && "$agent" detach "$pid" 2>"$work/err" || fail "attach: $(cat "$work/err")"
+end
+[ -z "$(left)" ] || fail "left: $(left)"
+
+command -v setpriv >/dev/null && {
+	begin setpriv --reuid 65534 --regid 65534 --clear-groups java
+	"$agent" profile "$pid" --attach -t 2s collapsed >"$work/stacks" 2>"$work/err" || fail "another user: $(cat "$work/err")"
+	hot "$work/stacks"
+	end
+}
+
+# A JVM that tools may not attach to gets the agent, and prints no list of its threads.
+begin java -XX:+DisableAttachMechanism
+"$agent" profile "$pid" --attach -t 1s collapsed >"$work/stacks" 2>"$work/err" || fail "disabled: $(cat "$work/err")"
+grep -q '\[Java\]' "$work/stacks" || fail "disabled: $(head -c 2000 "$work/stacks")"
+end
