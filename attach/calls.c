@@ -24,6 +24,7 @@ enum mask_kind {
 	MASK_NONE,     /* it has none: it is made under the program's mask */
 	MASK_ARGUMENT, /* an argument is its address; NULL: the program's mask */
 	MASK_PAIR,     /* an argument is the address of its address and its size */
+	MASK_RING,     /* as io_uring_enter(2) has it: by a flag, its address is in a structure */
 };
 
 /* Calls that the kernel ends with EINTR after a handler. Those for sockets only if the socket has a time limit. */
@@ -54,6 +55,8 @@ static const struct {
 	{ SYS_msgrcv, SYS_msgrcv, MASK_NONE, 0 },
 	{ SYS_msgsnd, SYS_msgsnd, MASK_NONE, 0 },
 	{ SYS_io_getevents, SYS_io_getevents, MASK_NONE, 0 },
+	{ SYS_io_pgetevents, SYS_io_pgetevents, MASK_PAIR, 5 },
+	{ SYS_io_uring_enter, SYS_io_uring_enter, MASK_RING, 4 },
 	{ SYS_accept, SYS_accept, MASK_NONE, 0 },
 	{ SYS_accept4, SYS_accept4, MASK_NONE, 0 },
 	{ SYS_connect, SYS_connect, MASK_NONE, 0 },
@@ -127,16 +130,42 @@ struct mask_pair {
 	uintptr_t mask, bytes;
 };
 
+/* struct io_uring_getevents_arg of linux/io_uring.h, which older systems lack. */
+struct ring_wait {
+	uint64_t mask;
+	uint32_t mask_bytes, shortest_us;
+	uint64_t time;
+};
+
+#define RING_FLAGS      3 /* the argument */
+#define RING_HAS_STRUCT (1u << 3)
+#define RING_HAS_INDEX  (1u << 6) /* of a structure that the kernel has read before */
+
+static enum mask_kind mask_kind_of(size_t ending, const struct thread_call *call)
+{
+	bool is_plain = endings[ending].mask_kind == MASK_RING &&
+			!(call->arguments[RING_FLAGS] & RING_HAS_STRUCT);
+
+	return is_plain ? MASK_ARGUMENT : endings[ending].mask_kind;
+}
+
 /* Get the mask of CALL into *MASK, which has the program's mask. False if it cannot be read. */
 static bool mask_get(size_t ending, const struct thread_call *call, uint64_t *mask)
 {
 	uintptr_t address = call->arguments[endings[ending].mask];
+	enum mask_kind kind = mask_kind_of(ending, call);
 	struct mask_pair pair;
+	struct ring_wait wait;
 
-	if (endings[ending].mask_kind == MASK_NONE || endings[ending].by != call->number ||
-	    !address)
+	if (kind == MASK_NONE || endings[ending].by != call->number || !address)
 		return true;
-	if (endings[ending].mask_kind == MASK_PAIR) {
+	if (kind == MASK_RING) {
+		if (call->arguments[RING_FLAGS] & RING_HAS_INDEX ||
+		    !memory_copy(&wait, address, sizeof(wait)))
+			return false;
+		address = (uintptr_t)wait.mask;
+	}
+	if (kind == MASK_PAIR) {
 		if (!memory_copy(&pair, address, sizeof(pair)))
 			return false;
 		address = pair.mask;
@@ -153,12 +182,20 @@ static long call_by_number(long number, const uintptr_t arguments[THREAD_CALL_AR
 static long call_make_again(size_t ending, struct thread_call *call, uint64_t mask)
 {
 	struct mask_pair pair = { (uintptr_t)&mask, MASK_BYTES };
+	enum mask_kind kind = mask_kind_of(ending, call);
 	unsigned at = endings[ending].mask;
+	struct ring_wait wait;
 	long result;
 
-	if (endings[ending].mask_kind == MASK_PAIR) {
+	if (kind == MASK_PAIR) {
 		call->arguments[at] = (uintptr_t)&pair;
-	} else if (endings[ending].mask_kind == MASK_ARGUMENT) {
+	} else if (kind == MASK_RING) {
+		if (!memory_copy(&wait, call->arguments[at], sizeof(wait)))
+			return -EINTR;
+		wait.mask = (uintptr_t)&mask;
+		wait.mask_bytes = MASK_BYTES;
+		call->arguments[at] = (uintptr_t)&wait;
+	} else if (kind == MASK_ARGUMENT) {
 		call->arguments[at] = (uintptr_t)&mask;
 		call->arguments[at + 1] = MASK_BYTES;
 	} else {

@@ -17,7 +17,8 @@
 #define THREADS 2 /* of each kind */
 
 static _Atomic long calls_left, failures;
-static int epoll_fd;
+static int epoll_fd, ring; /* -1: not permitted */
+static unsigned long aio;
 
 static int wait_epoll(long us)
 {
@@ -68,12 +69,46 @@ static int wait_by_number(long us)
 	return (int)syscall(SYS_epoll_wait, epoll_fd, &event, 1, (int)(us / 1000));
 }
 
+/* With a mask and its size by an address. */
+static int wait_aio(long us)
+{
+	struct timespec time = { .tv_nsec = us * 1000 };
+	sigset_t none;
+	struct {
+		sigset_t *mask;
+		size_t bytes;
+	} pair = { &none, 8 };
+	uint64_t event[4];
+
+	sigemptyset(&none);
+	return (int)syscall(SYS_io_pgetevents, aio, 1, 1, event, &time, &pair);
+}
+
+/* With a structure, and without a mask. */
+static int wait_ring(long us)
+{
+	struct timespec time = { .tv_nsec = us * 1000 };
+	struct {
+		uint64_t mask;
+		uint32_t mask_bytes, shortest_us;
+		uint64_t time;
+	} wait = { .time = (uintptr_t)&time };
+
+	if (ring < 0)
+		return wait_epoll(us);
+	return syscall(SYS_io_uring_enter, ring, 0, 1, 1 | 8, &wait, sizeof(wait)) == -1 &&
+			       errno == ETIME
+		       ? 0
+		       : -1;
+}
+
 static const struct kind {
 	const char *name;
 	int (*wait)(long us);
 } kinds[] = {
 	{ "epoll_wait", wait_epoll },    { "epoll_pwait", wait_epoll_mask },
 	{ "select", wait_select },       { "pselect", wait_pselect },
+	{ "io_pgetevents", wait_aio },   { "io_uring_enter", wait_ring },
 	{ "sigtimedwait", wait_signal }, { "epoll_wait by number", wait_by_number },
 };
 
@@ -97,10 +132,14 @@ static void *wait_repeatedly(void *argument)
 int main(int argc, char **argv)
 {
 	long calls = argc > 1 ? atol(argv[1]) : 10000;
+	char ring_parameters[256] = { 0 };
 	pthread_t threads[THREADS * KINDS];
 
 	atomic_store(&calls_left, calls);
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	ring = (int)syscall(SYS_io_uring_setup, 4, ring_parameters);
+	if (syscall(SYS_io_setup, 4, &aio))
+		return 1;
 	for (size_t i = 0; i < THREADS * KINDS; i++)
 		if (pthread_create(&threads[i], NULL, wait_repeatedly,
 				   (void *)(uintptr_t)&kinds[i % KINDS]))
