@@ -43,9 +43,9 @@
 
 /* How long to search for a thread that can be stopped, how long one may need to stop, and how long threads may be in the
  * attached code. */
-#define SEARCH_NS  SECONDS(3)
+#define SEARCH_NS  SECONDS(10)
 #define STOP_NS    MS(200)
-#define OUTSIDE_NS SECONDS(3)
+#define OUTSIDE_NS SECONDS(10)
 #define PAUSE_NS   MS(1)
 
 /* Of all steps. */
