@@ -106,8 +106,9 @@ static void thread_look_at(struct logged_thread *t, uint64_t cpu_ns, uint32_t ti
 {
 	char lines[WAIT_LINES_MAX] = "";
 	struct wait wait = { 0 };
+	struct thread_call call;
 
-	wait_look(&wait, t->tid, cpu_ns, &t->seen);
+	wait_look(&wait, &call, t->tid, cpu_ns, &t->seen);
 	t->is_waiting = wait.state == WAIT_WAITING;
 	t->cpu_ns = cpu_ns;
 	thread_set_state(t, wait_lines(&wait, lines) ? text_number(lines) : 0, time);

@@ -30,8 +30,8 @@ struct thread_wall {
 	struct wait wait;           /* at the known place; unknown until it is looked at */
 	struct wait_seen seen;      /* see wait_look() */
 	struct wall_place place;    /* of the known stack */
-	struct wall_place asked_place;          /* of asked_wait */
-	uint8_t loop_end;           /* last known end of a wait for descriptors: see wait_cause() */
+	struct wall_place asked_place; /* of asked_wait */
+	uint8_t loop_end; /* last known end of a wait for descriptors: see wait_cause() */
 	struct wall_owner *owner, *asked_owner; /* of the locks in both waits; NULL: none */
 	uint32_t samples;                       /* number counted since the last event */
 	uint64_t first, last;                   /* ticks of the first and the last of these */

@@ -28,10 +28,8 @@ struct wait_seen {
 #define WAIT_OPENS_PER_SECOND 5000
 
 /* Set *WAIT to what thread TID does now, and *CALL to the system call in which it waits (pc 0: none); CPU_NS is its CPU
- * time. A thread that does not wait is
- * running or runnable at random, in proportion to both times since the last such look. The moment
- * itself is no measure: the agent's thread needs a processor to look, and so takes it from a
- * thread. */
+ * time. A thread that does not wait is running or runnable at random, in proportion to both times since the last such
+ * look. The moment itself is no measure: the agent's thread needs a processor to look, and so takes it from a thread. */
 void wait_look(struct wait *wait, struct thread_call *call, pid_t tid, uint64_t cpu_ns,
 	       struct wait_seen *seen);
 
