@@ -108,7 +108,7 @@ static bool context_find_record(struct thread_context *context)
 
 bool thread_context_may_exist(void)
 {
-	return atomic_load(&context_places.places[0]) || thread_labels_exist();
+	return atomic_load(&context_places.places[0]) || thread_labels_exist() || go_labels_exist();
 }
 
 size_t thread_context_read(struct thread_context *context)

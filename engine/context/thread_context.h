@@ -59,7 +59,8 @@ size_t thread_context_read(struct thread_context *context);
 /* Write CONTEXT to RECORD, which is zeroed. */
 void thread_context_write(const struct thread_context *context, void *record);
 
-/* True if threads of this program may have a context now or later: one has set a label, or there is a place. */
+/* True if threads of this program may have a context now or later: one has set a label, a sample had labels of a
+ * goroutine, or there is a place. */
 bool thread_context_may_exist(void);
 
 /* The place of a thread-local variable. */

@@ -97,8 +97,10 @@ START_TEST(slices_are_read)
 	ck_assert_str_eq(labels(), ""); /* in a program without Go */
 	use_layout(false);
 	ck_assert_str_eq(labels(), "");
+	ck_assert(!go_labels_exist());
 	user.labels = &slice;
 	ck_assert_str_eq(labels(), "route;/pay;user;7 8;");
+	ck_assert(go_labels_exist());
 
 	/* Whole labels, as many as there is room for. */
 	ck_assert_str_eq(labels_within(20), "route;/pay;user;7 8;");

@@ -33,7 +33,7 @@ struct label_copy {
 };
 
 static struct go_labels_layout layout;
-static _Atomic bool is_found;
+static _Atomic bool is_found, have_labels;
 
 void go_labels_use(const struct go_labels_layout *found)
 {
@@ -164,5 +164,12 @@ size_t go_labels_copy(char *out, size_t max)
 		copy_map(&copy, labels);
 	else
 		copy_slice(&copy, labels);
+	if (copy.size)
+		atomic_store_explicit(&have_labels, true, memory_order_relaxed);
 	return copy.size;
+}
+
+bool go_labels_exist(void)
+{
+	return atomic_load_explicit(&have_labels, memory_order_relaxed);
 }

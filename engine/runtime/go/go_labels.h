@@ -32,4 +32,7 @@ void go_labels_use(const struct go_labels_layout *layout);
  * Async-signal-safe. */
 size_t go_labels_copy(char *out, size_t max);
 
+/* True if go_labels_copy() has found labels at least once. Any thread. */
+bool go_labels_exist(void);
+
 #endif
