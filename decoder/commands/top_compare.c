@@ -381,6 +381,9 @@ int top_compare_base(const struct top_compare *compare, const struct profile *pr
 
 /* --- comparison by a label -------------------------------------------------------------------- */
 
+/* Stands for samples without the label. */
+#define NO_VALUE "(unknown)"
+
 /* Numbers of the label's values. A sample has the value of its context, else that of its recording. */
 struct value_numbers {
 	uint32_t *threads;  /* by thread: the recording's value */
@@ -643,7 +646,7 @@ static bool is_tag(const char *label)
 /* Returns the number in VALUES of all tags in LABELS, as "key=value,key=value"; 0 when out of memory. */
 static uint32_t intern_tags(struct intern *values, const char *labels)
 {
-	struct buf tags = BUF_INIT(strlen(labels) + sizeof("(unknown)"));
+	struct buf tags = BUF_INIT(strlen(labels) + sizeof(NO_VALUE));
 	uint32_t number = 0;
 	int err = 0;
 
@@ -656,7 +659,7 @@ static uint32_t intern_tags(struct intern *values, const char *labels)
 			err = buf_append(&tags, labels, strcspn(labels, "\n"));
 	}
 	if (!err && !tags.length)
-		err = buf_append_string(&tags, "(unknown)");
+		err = buf_append_string(&tags, NO_VALUE);
 	if (!err)
 		number = intern(values, tags.data, tags.length);
 	buf_free(&tags);
@@ -671,7 +674,7 @@ static uint32_t intern_label(struct intern *values, const char *labels, const ch
 	if (!value && !strcmp(key, "tag"))
 		return intern_tags(values, labels);
 	return value ? intern(values, value, strcspn(value, "\n"))
-		     : intern_string(values, "(unknown)");
+		     : intern_string(values, NO_VALUE);
 }
 
 static bool number_threads(uint32_t *numbers, const struct profile *p, const char *key,
@@ -782,6 +785,10 @@ int top_compare_by_label(const struct top_compare *compare, const struct profile
 		print_by_json(&t);
 	else if (!err)
 		print_by(&t);
+	if (!err && t.value_count == 1 && !strcmp(list[0].name, NO_VALUE))
+		message_print("top: no sample has the label '%s'%s", compare->args->by,
+			      strcmp(compare->args->by, "thread") ? ""
+								  : "; --threads splits by thread");
 	table_free(&t);
 	free(list);
 	free(numbers.threads);

@@ -139,6 +139,8 @@ cp test/fixtures/jfr/native.jfr "$work/pushed_11275_2026-11-21T02-10-00Z.jfr"
 cp test/fixtures/jfr/native.jfr "$work/python3_11276_2026-11-21T02-10-00Z.jfr"
 "$agent" top -n 1 "$work"/p[uy]*.jfr | sed -n 2p >"$work/text"
 grep -Eqx '2 processes: 50% pushed_11275, 50% python3_11276' "$work/text" || fail "processes: $(cat "$work/text")"
+"$agent" top -n 1 --by thread "$work/a.zip" 2>&1 >"$work/text" | grep -q "no sample has the label 'thread'; --threads" ||
+	fail 'an unknown label is not reported'
 # on_terminal COLUMNS FILE... : output on a terminal of that width
 on_terminal() {
 	columns=$1
