@@ -93,7 +93,8 @@ static int compare_weights(const void *a, const void *b)
 }
 
 /* Write the thread of S, what it does, and its stack. */
-static void text_write_thread(FILE *file, const struct profile *p, const struct sample *s)
+static void text_write_thread(FILE *file, const struct profile *p,
+			      const struct thread_index *threads, const struct sample *s)
 {
 	const uint32_t *frames = intern_key(&p->stacks, s->stack);
 	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
@@ -101,7 +102,7 @@ static void text_write_thread(FILE *file, const struct profile *p, const struct 
 	char name[256];
 
 	profile_thread_name(p, s->thread, name, sizeof(name));
-	wait_append_text(&wait, p, s);
+	wait_append_text(&wait, p, threads, s);
 	fprintf(file, "%s%s%.*s\n", name, wait.length ? " " : "", (int)wait.length,
 		wait.length ? (const char *)wait.data : "");
 	for (uint32_t i = 0; i < depth; i++)
@@ -110,16 +111,11 @@ static void text_write_thread(FILE *file, const struct profile *p, const struct 
 	buf_free(&wait);
 }
 
-static void text_write_stack(FILE *file, const struct profile *p, const struct sample *s,
-			     bool is_per_thread)
+static void text_write_stack(FILE *file, const struct profile *p, const struct sample *s)
 {
 	const uint32_t *frames = intern_key(&p->stacks, s->stack);
 	uint32_t depth = s->stack ? intern_length(&p->stacks, s->stack) / sizeof(*frames) : 0;
 
-	if (is_per_thread) {
-		text_write_thread(file, p, s);
-		return;
-	}
 	for (uint32_t i = depth; i--;)
 		fprintf(file, "%s%s", profile_frame_name(p, frames[i]), i ? ";" : "");
 	fprintf(file, "%s %.0f\n", depth ? "" : "[no stack]", sample_weight(s));
@@ -128,16 +124,24 @@ static void text_write_stack(FILE *file, const struct profile *p, const struct s
 static int text_write(FILE *file, const struct profile *p, bool is_per_thread)
 {
 	const struct sample **list = calloc(p->count + 1, sizeof(*list));
+	struct thread_index threads = { 0 };
+	int err = list ? 0 : -ENOMEM;
 
-	if (!list)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->count; i++)
+	if (!err && is_per_thread)
+		err = thread_index_open(&threads, p);
+	for (uint32_t i = 0; !err && i < p->count; i++)
 		list[i] = &p->samples[i];
-	qsort(list, p->count, sizeof(*list), compare_weights);
-	for (uint32_t i = 0; i < p->count && !ferror(file); i++)
-		text_write_stack(file, p, list[i], is_per_thread);
+	if (!err)
+		qsort(list, p->count, sizeof(*list), compare_weights);
+	for (uint32_t i = 0; !err && i < p->count && !ferror(file); i++) {
+		if (is_per_thread)
+			text_write_thread(file, p, &threads, list[i]);
+		else
+			text_write_stack(file, p, list[i]);
+	}
+	thread_index_free(&threads);
 	free(list);
-	return 0;
+	return err;
 }
 
 static int flamegraph_output_write(FILE *file, struct profile *profile, enum metric metric)

@@ -71,7 +71,9 @@ static void print_owner(const struct waits *w, const struct wait_owner *owner)
 
 	printf("{\"function\":");
 	json_string(stdout, profile_frame_name(p, owner->frame));
-	print_thread(w, "thread", wait_find_thread(p, s->thread, profile_wait(p, s->wait)->owner));
+	print_thread(w, "thread",
+		     thread_index_find(&w->groups.threads_by_id, p, s->thread,
+				       profile_wait(p, s->wait)->owner));
 	print_text("on", intern_text(&p->names, owner->on));
 	print_number("weight", owner->weight);
 	if (next) {

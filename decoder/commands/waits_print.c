@@ -138,7 +138,7 @@ static void print_chain(const struct waits *w, uint32_t i)
 			return;
 		fputs(", held by ", stdout);
 		print_place(w, wait_own_frame(p, wait->owner_stack),
-			    wait_find_thread(p, s->thread, wait->owner));
+			    thread_index_find(&w->groups.threads_by_id, p, s->thread, wait->owner));
 		if (w->chains.deadlock[i])
 			return;
 	}
@@ -156,7 +156,8 @@ static void print_owner(const struct waits *w, const struct wait_group *group,
 	if (owner->frame)
 		fputs(profile_frame_name(p, owner->frame), stdout);
 	else
-		print_place(w, 0, wait_find_thread(p, s->thread, wait->owner));
+		print_place(w, 0,
+			    thread_index_find(&w->groups.threads_by_id, p, s->thread, wait->owner));
 	printf(" held %s during %.0f%% of this",
 	       *on                       ? wait_lock_name(on)
 	       : wait->cause == WAIT_GIL ? "the GIL"

@@ -82,31 +82,46 @@ static int intern_grow_entries(struct intern *intern)
 	return 0;
 }
 
+/* Returns the slot of KEY; a free one if it is unknown. */
+static uint32_t *intern_slot(const struct intern *intern, const void *key, size_t length,
+			     uint32_t hash)
+{
+	uint32_t i = hash & (intern->slot_count - 1), id;
+
+	for (; (id = intern->slots[i]); i = (i + 1) & (intern->slot_count - 1)) {
+		const struct intern_entry *entry = &intern->entries[id];
+
+		/* An empty key may be NULL, which memcmp() does not accept. */
+		if (entry->hash == hash && entry->length == length &&
+		    (!length || !memcmp(entry->key, key, length)))
+			break;
+	}
+	return &intern->slots[i];
+}
+
+uint32_t intern_find(const struct intern *intern, const void *key, size_t length)
+{
+	return intern->slot_count ? *intern_slot(intern, key, length, intern_hash(key, length)) : 0;
+}
+
 uint32_t intern(struct intern *intern, const void *key, size_t length)
 {
-	uint32_t hash = intern_hash(key, length), i, id;
-	struct intern_entry *entry;
+	uint32_t hash = intern_hash(key, length), *slot;
 	const void *copy;
 
 	if ((intern->count + 1) * 2 > intern->slot_count && intern_grow_slots(intern))
 		return 0;
-	for (i = hash & (intern->slot_count - 1); (id = intern->slots[i]);
-	     i = (i + 1) & (intern->slot_count - 1)) {
-		entry = &intern->entries[id];
-		/* An empty key may be NULL, which memcmp() does not accept. */
-		if (entry->hash == hash && entry->length == length &&
-		    (!length || !memcmp(entry->key, key, length)))
-			return id;
-	}
+	slot = intern_slot(intern, key, length, hash);
+	if (*slot)
+		return *slot;
 	if (intern->count + 1 >= intern->capacity && intern_grow_entries(intern))
 		return 0;
 	copy = intern_copy_key(intern, key, length);
 	if (!copy)
 		return 0;
-	id = ++intern->count;
-	intern->entries[id] = (struct intern_entry){ copy, (uint32_t)length, hash };
-	intern->slots[i] = id;
-	return id;
+	*slot = ++intern->count;
+	intern->entries[*slot] = (struct intern_entry){ copy, (uint32_t)length, hash };
+	return *slot;
 }
 
 uint32_t intern_string(struct intern *intern_, const char *string)

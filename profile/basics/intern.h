@@ -29,6 +29,9 @@ struct intern {
 uint32_t intern(struct intern *intern, const void *key, size_t length);
 uint32_t intern_string(struct intern *intern, const char *string);
 
+/* Returns the ID of KEY; 0: it is unknown. */
+uint32_t intern_find(const struct intern *intern, const void *key, size_t length);
+
 /* Return the key of ID, valid until intern_free(). ID 0 and unknown IDs give "", zero-filled for as
  * many bytes as the largest interned struct. The length then is 0. */
 const void *intern_key(const struct intern *intern, uint32_t id);

@@ -37,19 +37,6 @@ uint32_t wait_own_frame(const struct profile *p, uint32_t stack)
 	return depth ? frames[0] : 0;
 }
 
-uint32_t wait_find_thread(const struct profile *p, uint32_t near, uint32_t tid)
-{
-	uint32_t labels = ((const struct thread_key *)intern_key(&p->threads, near))->labels;
-
-	for (uint32_t id = 1; id <= p->threads.count; id++) {
-		const struct thread_key *key = intern_key(&p->threads, id);
-
-		if (key->tid == tid && key->labels == labels)
-			return id;
-	}
-	return 0;
-}
-
 /* Interned by its bytes. */
 struct thread_id {
 	uint32_t tid, labels;
@@ -70,7 +57,6 @@ int thread_index_open(struct thread_index *index, const struct profile *p)
 		if (!index->threads[number]) /* the first one of that ID */
 			index->threads[number] = id;
 	}
-	index->count = index->keys.count;
 	return index->threads ? 0 : -ENOMEM;
 }
 
@@ -81,14 +67,14 @@ void thread_index_free(struct thread_index *index)
 	*index = (struct thread_index){ 0 };
 }
 
-uint32_t thread_index_find(struct thread_index *index, const struct profile *p, uint32_t near,
+uint32_t thread_index_find(const struct thread_index *index, const struct profile *p, uint32_t near,
 			   uint32_t tid)
 {
 	const struct thread_key *thread = intern_key(&p->threads, near);
 	struct thread_id key = { tid, thread->labels };
-	uint32_t number = intern(&index->keys, &key, sizeof(key));
+	uint32_t number = intern_find(&index->keys, &key, sizeof(key));
 
-	return number && number <= index->count ? index->threads[number] : 0;
+	return number ? index->threads[number] : 0;
 }
 
 const char *wait_lock_name(const char *on)

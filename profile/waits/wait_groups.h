@@ -28,11 +28,10 @@ struct wait_group {
 	uint32_t threads;
 };
 
-/* Threads of a profile by their IDs, for many searches. */
+/* Threads of a profile by their IDs. */
 struct thread_index {
 	struct intern keys;
 	uint32_t *threads; /* by key */
-	uint32_t count;    /* of the keys of threads; later ones are of searches */
 };
 
 struct wait_groups {
@@ -96,17 +95,14 @@ int wait_owners_list(const struct wait_groups *groups, uint32_t group, struct wa
  * empty. */
 uint32_t wait_own_frame(const struct profile *profile, uint32_t stack);
 
-/* Returns the profile's thread with the thread ID TID in the recordings of thread NEAR; 0 if it has
- * no sample. */
-uint32_t wait_find_thread(const struct profile *profile, uint32_t near, uint32_t tid);
-
 /* Index the threads of PROFILE. Returns 0 or -ENOMEM; release with thread_index_free() in any case. */
 int thread_index_open(struct thread_index *index, const struct profile *profile);
 void thread_index_free(struct thread_index *index);
 
-/* As wait_find_thread(). */
-uint32_t thread_index_find(struct thread_index *index, const struct profile *profile, uint32_t near,
-			   uint32_t tid);
+/* Returns the profile's thread with the thread ID TID in the recordings of thread NEAR; 0 if it has
+ * no sample. */
+uint32_t thread_index_find(const struct thread_index *index, const struct profile *profile,
+			   uint32_t near, uint32_t tid);
 
 /* Returns the part of ON, "lock 0x7f10 log_mutex", that names the lock: its symbol, or its
  * address. */

@@ -1,8 +1,6 @@
 /* Texts about waits, for people. */
 #include "profile/waits/wait_text.h"
 
-#include "profile/waits/wait_groups.h"
-
 void wait_append_place(struct buf *out, const struct profile *p, uint32_t frame, uint32_t thread)
 {
 	char name[256];
@@ -13,7 +11,8 @@ void wait_append_place(struct buf *out, const struct profile *p, uint32_t frame,
 	buf_append_string(out, thread ? name : "an unknown thread");
 }
 
-void wait_append_text(struct buf *out, const struct profile *p, const struct sample *s)
+void wait_append_text(struct buf *out, const struct profile *p, const struct thread_index *threads,
+		      const struct sample *s)
 {
 	const struct wait *wait = profile_wait(p, s->wait);
 	const char *object = wait_lock_name(intern_text(&p->names, wait->on));
@@ -30,5 +29,5 @@ void wait_append_text(struct buf *out, const struct profile *p, const struct sam
 		return;
 	buf_append_string(out, ", held by ");
 	wait_append_place(out, p, wait_own_frame(p, wait->owner_stack),
-			  wait_find_thread(p, s->thread, wait->owner));
+			  thread_index_find(threads, p, s->thread, wait->owner));
 }

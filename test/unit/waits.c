@@ -53,6 +53,21 @@ static double count_of(const struct profile *p, uint32_t states, uint32_t causes
 	return count;
 }
 
+START_TEST(a_search_interns_nothing)
+{
+	struct intern names = INTERN_INIT;
+
+	ck_assert_uint_eq(intern_find(&names, "a", 1), 0);
+	ck_assert_uint_eq(intern(&names, "a", 1), 1);
+	ck_assert_uint_eq(intern(&names, "", 0), 2);
+	ck_assert_uint_eq(intern_find(&names, "a", 1), 1);
+	ck_assert_uint_eq(intern_find(&names, NULL, 0), 2);
+	ck_assert_uint_eq(intern_find(&names, "b", 1), 0);
+	ck_assert_uint_eq(names.count, 2);
+	intern_free(&names);
+}
+END_TEST
+
 START_TEST(parses)
 {
 	static const struct {
@@ -790,6 +805,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("waits");
 
+	tcase_add_test(tcase, a_search_interns_nothing);
 	tcase_add_test(tcase, parses);
 	tcase_add_test(tcase, guesses);
 	tcase_add_test(tcase, reads_recorded_waits);
