@@ -30,6 +30,7 @@
 #include "core/options/option_value.h"
 #include "core/shared.h"
 #include "core/system.h"
+#include "core/text/auxv.h"
 #include "core/units.h"
 #include "engine/sample/thread_call.h"
 
@@ -293,14 +294,10 @@ static int thread_choose(struct task *task)
 
 static uint64_t find_auxiliary(const struct buf *auxiliary, uint64_t kind)
 {
-	uint64_t pair[2];
+	uint64_t value;
 
-	for (size_t at = 0; at + sizeof(pair) <= auxiliary->length; at += sizeof(pair)) {
-		memcpy(pair, auxiliary->data + at, sizeof(pair));
-		if (pair[0] == kind)
-			return pair[1];
-	}
-	return 0;
+	return auxv_find(&value, auxiliary->data, auxiliary->length, sizeof(value), kind) ? value
+											  : 0;
 }
 
 /* The user who attaches decides, not the environment of the process. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "core/text/auxv.h"
 
 /* Limit of the status file: a process may have 65,536 groups. */
 #define STATUS_MAX (1u << 20)
@@ -145,33 +146,17 @@ static int status_parse_groups(struct target_user *user, const char *text)
 	return 0;
 }
 
-/* Returns AT_SECURE's value in AUXV, whose numbers have SIZE bytes, or -1 if it is missing or the size is wrong. */
-static int auxv_find_secure(const struct buf *auxv, size_t size)
-{
-	for (size_t at = 0; at + 2 * size <= auxv->length; at += 2 * size) {
-		uint64_t type = 0, value = 0;
-
-		/* Little-endian, as all supported machines are. */
-		memcpy(&type, auxv->data + at, size);
-		memcpy(&value, auxv->data + at + size, size);
-		if (type > UINT32_MAX)
-			return -1;
-		if (type == AT_SECURE)
-			return value != 0;
-	}
-	return -1;
-}
-
 /* Returns -ENOTUNIQ if the program gained privileges from its file when it was executed. */
 static int target_check_secure(const struct target *target)
 {
 	struct buf auxv = BUF_INIT(AUXV_MAX);
-	int err = target_read_file(&auxv, target, "auxv"), secure = -1;
+	int err = target_read_file(&auxv, target, "auxv");
+	uint64_t secure = 1;
 
-	if (!err)
-		secure = auxv_find_secure(&auxv, sizeof(uint64_t));
-	if (!err && secure < 0) /* a 32-bit program */
-		secure = auxv_find_secure(&auxv, sizeof(uint32_t));
+	/* (The second one: a 32-bit program.) */
+	if (!err && !auxv_find(&secure, auxv.data, auxv.length, sizeof(uint64_t), AT_SECURE) &&
+	    !auxv_find(&secure, auxv.data, auxv.length, sizeof(uint32_t), AT_SECURE))
+		secure = 1; /* unknown */
 	buf_free(&auxv);
 	return err ? err : secure ? -ENOTUNIQ : 0;
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/text/auxv.h"
 #include "test/fixtures/suite.h"
 
 /* A child that waits until it is killed. */
@@ -176,10 +177,29 @@ START_TEST(has_one_user)
 }
 END_TEST
 
+/* Of a 64-bit and of a 32-bit program. */
+START_TEST(auxiliary_vectors)
+{
+	static const uint64_t wide[] = { 6, 4096, 23, 1, 0, 0 };
+	static const uint32_t narrow[] = { 6, 4096, 23, 1, 0, 0 };
+	uint64_t value;
+
+	ck_assert(auxv_find(&value, wide, sizeof(wide), 8, 23));
+	ck_assert_uint_eq(value, 1);
+	ck_assert(!auxv_find(&value, wide, sizeof(wide), 8, 24));
+	ck_assert(!auxv_find(&value, wide, 24, 8, 23)); /* cut off */
+	ck_assert(!auxv_find(&value, NULL, 0, 8, 23));
+	ck_assert(!auxv_find(&value, narrow, sizeof(narrow), 8, 23));
+	ck_assert(auxv_find(&value, narrow, sizeof(narrow), 4, 6));
+	ck_assert_uint_eq(value, 4096);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("target");
 
+	tcase_add_test(tcase, auxiliary_vectors);
 	tcase_add_test(tcase, is_lost_with_its_process);
 	tcase_add_test(tcase, is_no_thread);
 	tcase_add_test(tcase, becomes_its_user);
