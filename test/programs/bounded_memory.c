@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "test/programs/profiled.h"
+#include "test/programs/random_path.h"
 
 #define DEPTH      60
 #define PATH_MS    0.5
@@ -18,20 +19,6 @@
 
 static int stacks;
 static _Atomic unsigned paths;
-
-static void walk(uint32_t *seed, int depth);
-
-#define STEP(name)                                                            \
-	__attribute__((noinline)) static void name(uint32_t *seed, int depth) \
-	{                                                                     \
-		walk(seed, depth - 1);                                        \
-		__asm__ volatile(""); /* it is no tail call */                \
-	}
-
-STEP(north)
-STEP(east)
-STEP(south)
-STEP(west)
 
 __attribute__((noinline)) static void at_the_end(void)
 {
@@ -42,19 +29,6 @@ __attribute__((noinline)) static void at_the_end(void)
 	while (thread_cpu_ms() < end)
 		;
 	paths++;
-}
-
-__attribute__((noinline)) static void walk(uint32_t *seed, int depth)
-{
-	static void (*const steps[])(uint32_t *, int) = { north, east, south, west };
-
-	if (!depth) {
-		at_the_end();
-	} else {
-		*seed = *seed * 1664525u + 1013904223u;
-		steps[*seed >> 30](seed, depth);
-	}
-	__asm__ volatile("");
 }
 
 static void *run(void *argument)

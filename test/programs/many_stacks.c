@@ -11,26 +11,13 @@
 #include <time.h>
 
 #include "test/programs/profiled.h"
+#include "test/programs/random_path.h"
 
 #define QUARTER_MS 0.25
 
 static uint32_t seed = 1;
 static int allocates;
 static void *volatile kept;
-
-static void walk(int depth);
-
-#define STEP(name)                                             \
-	__attribute__((noinline)) static void name(int depth)  \
-	{                                                      \
-		walk(depth - 1);                               \
-		__asm__ volatile(""); /* it is no tail call */ \
-	}
-
-STEP(north)
-STEP(east)
-STEP(south)
-STEP(west)
 
 __attribute__((noinline)) static void at_the_end(void)
 {
@@ -42,19 +29,6 @@ __attribute__((noinline)) static void at_the_end(void)
 	}
 	while (thread_cpu_ms() < end)
 		;
-}
-
-__attribute__((noinline)) static void walk(int depth)
-{
-	static void (*const steps[])(int) = { north, east, south, west };
-
-	if (!depth) {
-		at_the_end();
-	} else {
-		seed = seed * 1664525u + 1013904223u;
-		steps[seed >> 30](depth);
-	}
-	__asm__ volatile("");
 }
 
 int main(int argc, char **argv)
@@ -69,13 +43,13 @@ int main(int argc, char **argv)
 	if (allocates) {
 		pause.tv_nsec = (long)(ms * 1e6 / (allocates / 64.0 + 1));
 		for (; paths < allocates; paths++) {
-			walk(depth);
+			walk(&seed, depth);
 			if (paths % 64 == 63)
 				nanosleep(&pause, NULL);
 		}
 	} else {
 		for (end = thread_cpu_ms() + ms; thread_cpu_ms() < end; paths++)
-			walk(depth);
+			walk(&seed, depth);
 	}
 	printf("%d\n", paths);
 	return 0;
