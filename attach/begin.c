@@ -1,7 +1,6 @@
 /* Beginning of the attached host's side: what preload/init.c is for the preload. It runs in a thread of its own, which the
  * tracer has created in a stopped program. */
 #include <elf.h>
-#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -18,7 +17,6 @@
 #include "core/agent.h"
 #include "core/clock.h"
 #include "core/error_text.h"
-#include "core/executable.h"
 #include "core/futex.h"
 #include "core/loaded_symbol.h"
 #include "core/log.h"
@@ -120,25 +118,7 @@ static const struct attach_channel *channel;
 
 static int read_settings(void)
 {
-	char problem[OPTION_PROBLEM_MAX];
-	int err = getauxval(AT_SECURE) ? -EPERM : config_read(&config, environment, problem);
-
-	if (err && err != -EPERM) {
-		log_open(LOG_WARN, NULL);
-		log_error("%s; profiling is off in this process",
-			  err == -EINVAL ? problem : error_text(-err));
-	}
-	return err;
-}
-
-static int check_admission(void)
-{
-	char executable[NAME_MAX + 1];
-
-	if (!config.enabled)
-		return -EPERM;
-	executable_name(executable, sizeof(executable));
-	return config_admits(&config, executable) ? 0 : -EPERM;
+	return config_begin(&config, environment, getauxval(AT_SECURE));
 }
 
 static int check_ticks(void)
@@ -225,8 +205,7 @@ static int start_profiling(void)
 }
 
 static int (*const steps[])(void) = {
-	read_settings,  check_admission, check_ticks,     open_log,
-	limit_settings, prepare_memory,  start_profiling,
+	read_settings, check_ticks, open_log, limit_settings, prepare_memory, start_profiling,
 };
 
 /* The tracer of a program at its beginning is a child of this process. When it has ended, the program may begin. */

@@ -357,31 +357,10 @@ void process_reset_in_child(void)
 /* The steps of the constructor. Each returns 0; otherwise the agent stays off in this process, and a line is logged
  * unless the settings want that. */
 
-/* This step and the next one take microseconds: a service may start many programs, and each loads the preload. */
+/* It takes microseconds: a service may start many programs, and each loads the preload. */
 static int read_environment(void)
 {
-	char problem[OPTION_PROBLEM_MAX];
-	int err;
-
-	if (getauxval(AT_SECURE))
-		return -EPERM;
-	err = config_read(&config, environ, problem);
-	if (err) {
-		log_open(LOG_WARN, NULL);
-		log_error("%s; profiling is off in this process",
-			  err == -EINVAL ? problem : error_text(-err));
-	}
-	return err;
-}
-
-static int check_admission(void)
-{
-	char executable[NAME_MAX + 1];
-
-	if (!config.enabled)
-		return -EPERM;
-	executable_name(executable, sizeof(executable));
-	return config_admits(&config, executable) ? 0 : -EPERM;
+	return config_begin(&config, environ, getauxval(AT_SECURE));
 }
 
 /* The timestamp counter may be disabled: a program disabled it and executed this one. */
@@ -609,7 +588,6 @@ static int start_profiling(void)
 
 static int (*const steps[])(void) = {
 	read_environment,
-	check_admission,
 	check_ticks,
 	open_log,
 	refuse_checking_tool,

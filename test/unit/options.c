@@ -514,6 +514,25 @@ START_TEST(globs_decide)
 }
 END_TEST
 
+static int begins(const char *entry, bool is_secure)
+{
+	char *const environment[] = { (char *)entry, NULL };
+	struct config config = { 0 };
+	int err = config_begin(&config, environment, is_secure);
+
+	config_free(&config);
+	return err;
+}
+
+START_TEST(a_process_may_have_no_agent)
+{
+	ck_assert_int_eq(begins("ASPROF_AGENT_PROCESS=opt*", false), 0);
+	ck_assert_int_eq(begins("ASPROF_AGENT_PROCESS=opt*", true), -EPERM);
+	ck_assert_int_eq(begins("ASPROF_AGENT_PROCESS=bash", false), -EPERM);
+	ck_assert_int_eq(begins("ASPROF_AGENT_ENABLED=off", false), -EPERM);
+}
+END_TEST
+
 START_TEST(the_name_of_the_executable_is_cut)
 {
 	char name[4];
@@ -621,6 +640,7 @@ int main(void)
 	tcase_add_test(tcase, the_table_holds_together);
 	tcase_add_test(tcase, one_value_is_checked);
 	tcase_add_loop_test(tcase, globs_decide, 0, CASES(admissions));
+	tcase_add_test(tcase, a_process_may_have_no_agent);
 	tcase_add_test(tcase, the_name_of_the_executable_is_cut);
 	tcase_add_loop_test(tcase, names_that_are_nearly_right_are_told, 0, CASES(warnings));
 	tcase_add_test(tcase, what_is_not_built_is_told);
