@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/memory/index_stack.h"
 #include "core/own_thread.h"
 #include "core/timer/cpu_timer.h"
 #include "core/signal_share.h"
@@ -26,9 +27,7 @@ struct entry {
 static struct {
 	struct entry *_Atomic blocks[BLOCKS_MAX];
 	_Atomic uint32_t used; /* entries that were ever used */
-	/* The first free entry in the low half, 0 for none. The high half counts changes: it detects reuse between
-	 * load and exchange. */
-	_Atomic uint64_t free;
+	struct index_stack free;
 } thread_timers;
 
 /* Threads in timer_calls_create(). */
@@ -66,26 +65,21 @@ static uint32_t entry_new(void)
 	return number + 1;
 }
 
+static _Atomic uint32_t *entry_next(uint32_t number)
+{
+	return &entry_at(number)->next_free;
+}
+
 static uint32_t entry_allocate(void)
 {
-	uint64_t top = atomic_load(&thread_timers.free), next;
+	uint32_t number = index_stack_pop(&thread_timers.free, entry_next);
 
-	do {
-		if (!(uint32_t)top)
-			return entry_new();
-		next = ((top >> 32) + 1) << 32 | atomic_load(&entry_at((uint32_t)top)->next_free);
-	} while (!atomic_compare_exchange_weak(&thread_timers.free, &top, next));
-	return (uint32_t)top;
+	return number ? number : entry_new();
 }
 
 static void entry_free(uint32_t number)
 {
-	uint64_t top = atomic_load(&thread_timers.free), next;
-
-	do {
-		atomic_store(&entry_at(number)->next_free, (uint32_t)top);
-		next = ((top >> 32) + 1) << 32 | number;
-	} while (!atomic_compare_exchange_weak(&thread_timers.free, &top, next));
+	index_stack_push(&thread_timers.free, entry_next, number);
 }
 
 /* A thread creates its own timer at its start, or when it attaches to Java. */

@@ -2,19 +2,17 @@
 #include "engine/sample/thread_slots.h"
 
 #include "core/clock.h"
+#include "core/memory/index_stack.h"
 #include "core/system.h"
 
 #define BLOCK_SLOTS 256
 #define BLOCKS_MAX  256
 #define SLOTS_MAX   (BLOCK_SLOTS * BLOCKS_MAX)
-#define NO_SLOT     0
 
 static struct {
-	_Atomic uint32_t used;  /* slots ever used: the length of the array; see slots_used() */
-	_Atomic uint32_t count; /* slots in use now */
-	/* Top of the stack of free slots. Low half: the slot's number, which is index + 1. High
-	 * half: a counter against reuse between load and exchange (ABA). */
-	_Atomic uint64_t free;
+	_Atomic uint32_t used;   /* slots ever used: the length of the array; see slots_used() */
+	_Atomic uint32_t count;  /* slots in use now */
+	struct index_stack free; /* by index + 1 */
 	struct thread *_Atomic blocks[BLOCKS_MAX];
 } thread_slots;
 
@@ -34,28 +32,16 @@ static uint32_t slots_used(void)
 	return used < SLOTS_MAX ? used : SLOTS_MAX;
 }
 
-static struct thread *slot_pop(void)
+static _Atomic uint32_t *slot_next(uint32_t number)
 {
-	uint64_t top = atomic_load(&thread_slots.free), next;
-	struct thread *t;
-
-	do {
-		if ((uint32_t)top == NO_SLOT)
-			return NULL;
-		t = slot((uint32_t)top - 1);
-		next = ((top >> 32) + 1) << 32 | atomic_load(&t->next_free);
-	} while (!atomic_compare_exchange_weak(&thread_slots.free, &top, next));
-	return t;
+	return &slot(number - 1)->next_free;
 }
 
-static void slot_push(struct thread *t)
+static struct thread *slot_pop(void)
 {
-	uint64_t top = atomic_load(&thread_slots.free), next;
+	uint32_t number = index_stack_pop(&thread_slots.free, slot_next);
 
-	do {
-		atomic_store(&t->next_free, (uint32_t)top);
-		next = ((top >> 32) + 1) << 32 | (t->index + 1);
-	} while (!atomic_compare_exchange_weak(&thread_slots.free, &top, next));
+	return number ? slot(number - 1) : NULL;
 }
 
 /* Take a slot that was never used. */
@@ -94,7 +80,7 @@ void thread_slots_after_fork(void)
 	}
 	atomic_store(&thread_slots.used, 0);
 	atomic_store(&thread_slots.count, 0);
-	atomic_store(&thread_slots.free, NO_SLOT);
+	thread_slots.free = (struct index_stack){ 0 };
 }
 
 struct thread *thread_slot_next(uint32_t *at)
@@ -150,7 +136,7 @@ void thread_slot_release(struct thread *t)
 	atomic_store(&t->ended, SLOT_LEFT);
 	atomic_store(&t->tid, 0);
 	atomic_fetch_sub(&thread_slots.count, 1);
-	slot_push(t);
+	index_stack_push(&thread_slots.free, slot_next, t->index + 1);
 }
 
 bool thread_slot_is_valid(uintptr_t address)

@@ -12,6 +12,7 @@
 
 #include "arch/arch.h"
 #include "arch/stacks.h"
+#include "core/memory/index_stack.h"
 #include "core/memory/region.h"
 #include "core/system.h"
 #include "engine/reading/memory_reader.h"
@@ -46,9 +47,7 @@ static struct {
 	_Atomic uint32_t
 		next[BLOCKS_MAX * BLOCK_STACKS]; /* the next free one after each free one */
 	_Atomic uint32_t used;                   /* stacks that were ever used */
-	/* The first free one in the low half, 0 for none. The high half counts changes: it detects reuse between
-	 * load and exchange. */
-	_Atomic uint64_t free;
+	struct index_stack free;
 } pool;
 
 static char first_threads[OURS_BYTES] __attribute__((aligned(16)));
@@ -99,16 +98,16 @@ static char *stack_new(void)
 	return stack_at(index);
 }
 
+static _Atomic uint32_t *stack_next(uint32_t number)
+{
+	return &pool.next[number - 1];
+}
+
 void *altstack_allocate(void)
 {
-	uint64_t top = atomic_load(&pool.free), next;
+	uint32_t number = index_stack_pop(&pool.free, stack_next);
 
-	do {
-		if (!(uint32_t)top)
-			return stack_new();
-		next = ((top >> 32) + 1) << 32 | atomic_load(&pool.next[(uint32_t)top - 1]);
-	} while (!atomic_compare_exchange_weak(&pool.free, &top, next));
-	return stack_at((uint32_t)top - 1);
+	return number ? stack_at(number - 1) : stack_new();
 }
 
 static uint32_t stack_index(const char *stack)
@@ -126,15 +125,10 @@ static uint32_t stack_index(const char *stack)
 
 void altstack_free(void *stack)
 {
-	uint64_t top = atomic_load(&pool.free), next;
 	uint32_t index = stack ? stack_index(stack) : NONE;
 
-	if (index == NONE) /* also for the first thread's stack */
-		return;
-	do {
-		atomic_store(&pool.next[index], (uint32_t)top);
-		next = ((top >> 32) + 1) << 32 | (index + 1);
-	} while (!atomic_compare_exchange_weak(&pool.free, &top, next));
+	if (index != NONE) /* the first thread's stack has none */
+		index_stack_push(&pool.free, stack_next, index + 1);
 }
 
 /* Install our stack, unseen by the program. BEFORE, which may be NULL, receives the previous one. */
