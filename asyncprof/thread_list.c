@@ -8,6 +8,7 @@
 #include "core/agent/async_profiler.h"
 #include "core/clock.h"
 #include "core/own_thread.h"
+#include "core/shared.h"
 #include "core/system.h"
 #include "engine/process/thread_count.h"
 
@@ -32,6 +33,7 @@ static struct engine_thread {
 #define STACK_BYTES ((size_t)1 << 20)
 
 static __thread struct engine_thread *own_place;
+static __thread uint64_t own_start_ns; /* 0: unknown */
 
 static bool thread_exists(const struct engine_thread *t, pid_t tid)
 {
@@ -77,6 +79,12 @@ void async_profiler_thread_started(struct engine_thread *place)
 		atomic_store(&place->tid, system_thread());
 	}
 	own_place = place;
+	own_start_ns = shared->async_profiler ? clock_monotonic_ns() : 0;
+}
+
+uint64_t thread_list_own_age_ns(void)
+{
+	return own_start_ns ? clock_monotonic_ns() - own_start_ns : UINT64_MAX;
 }
 
 void async_profiler_thread_created(struct engine_thread *place, bool is_created)

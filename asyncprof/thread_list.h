@@ -8,6 +8,7 @@
 #define ASYNCPROF_THREAD_LIST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* True when the kernel counts only the main thread of the program; false when that is unknown. For own threads:
@@ -16,5 +17,8 @@ bool thread_list_is_only_main(void);
 
 /* True when TID is neither a thread of the agent nor of async-profiler. */
 bool thread_list_contains(pid_t tid);
+
+/* Time since the calling thread's start; UINT64_MAX if that is unknown. */
+uint64_t thread_list_own_age_ns(void);
 
 #endif

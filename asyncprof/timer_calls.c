@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "asyncprof/thread_list.h"
 #include "core/clock.h"
 #include "core/memory/index_stack.h"
 #include "core/own_thread.h"
@@ -85,9 +86,11 @@ static void entry_free(uint32_t number)
 /* A thread creates its own timer at its start, or when it attaches to Java. */
 #define NEW_MAX_NS 1000000u
 
+/* A thread cannot use more CPU time than has passed, and the CPU clock costs a system call. */
 static bool timer_is_new(const struct cpu_timer *timer)
 {
-	return timer->signal.tid == system_thread() && clock_cpu_ns() < NEW_MAX_NS;
+	return timer->signal.tid == system_thread() &&
+	       (thread_list_own_age_ns() < NEW_MAX_NS || clock_cpu_ns() < NEW_MAX_NS);
 }
 
 static long fail_with_errno(int err)
