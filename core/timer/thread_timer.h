@@ -57,7 +57,8 @@ void thread_timer_set_own(const struct thread_timer *timer, uint64_t after_ns);
 void thread_timer_disarm(const struct thread_timer *timer);
 
 /* Delete TIMER, if it exists. When two threads call it at once, one deletes the timer. The second function is for the
- * thread that the timer signals: it is in no call that a dropped signal ends (core/timer/dropped_signals.h). */
+ * thread that the timer signals, or after its end: it is in no call that a dropped signal ends
+ * (core/timer/dropped_signals.h). */
 void thread_timer_delete(struct thread_timer *timer);
 void thread_timer_delete_own(struct thread_timer *timer);
 

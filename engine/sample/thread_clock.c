@@ -91,12 +91,24 @@ bool thread_clock_expects_signal(const struct thread_clock *clock)
 	return atomic_load(&clock->under_way) || cpu_timer_expects_fine(&clock->cpu);
 }
 
+static void thread_clock_reset(struct thread_clock *clock)
+{
+	atomic_store(&clock->under_way, false);
+	atomic_store(&clock->refused, false);
+}
+
 void thread_clock_stop(struct thread_clock *clock)
 {
 	cpu_timer_stop(&clock->cpu);
 	thread_timer_delete(&clock->wall);
-	atomic_store(&clock->under_way, false);
-	atomic_store(&clock->refused, false);
+	thread_clock_reset(clock);
+}
+
+void thread_clock_end(struct thread_clock *clock)
+{
+	cpu_timer_stop_own(&clock->cpu);
+	thread_timer_delete_own(&clock->wall);
+	thread_clock_reset(clock);
 }
 
 void thread_clock_disarm(struct thread_clock *clock)

@@ -57,6 +57,9 @@ bool thread_clock_expects_signal(const struct thread_clock *clock);
 /* Stop requesting samples and delete the timers. */
 void thread_clock_stop(struct thread_clock *clock);
 
+/* The same after the thread's end, or in the thread itself: it is in no call of the program. */
+void thread_clock_end(struct thread_clock *clock);
+
 /* The thread's CPU time so far in nanoseconds; 0 when the thread is gone. */
 uint64_t thread_clock_cpu(const struct thread_clock *clock);
 

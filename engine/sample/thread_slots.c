@@ -132,7 +132,7 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 
 void thread_slot_release(struct thread *t)
 {
-	thread_clock_stop(&t->clock);
+	thread_clock_end(&t->clock);
 	atomic_store(&t->ended, SLOT_LEFT);
 	atomic_store(&t->tid, 0);
 	atomic_fetch_sub(&thread_slots.count, 1);

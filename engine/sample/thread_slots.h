@@ -55,7 +55,7 @@ struct thread {
  * not thread TID. */
 struct thread *thread_slot_acquire(pid_t tid, bool found);
 
-/* Stop the slot's clock and free the slot. */
+/* Free the slot of a thread that has ended, or whose clock is stopped. */
 void thread_slot_release(struct thread *t);
 
 /* Free all slots and their memory in a forked child, where no signal carries a pointer to one. */

@@ -314,10 +314,10 @@ void threads_close(void)
 	for (uint32_t at = 0; (t = thread_slot_next(&at));) {
 		uint8_t ended = atomic_load(&t->ended);
 
+		if (ended == SLOT_IN_USE)
+			thread_clock_stop(&t->clock);
 		if (ended == SLOT_ENDED || (ended == SLOT_IN_USE && t->found))
 			thread_slot_release(t);
-		else if (ended == SLOT_IN_USE)
-			thread_clock_stop(&t->clock);
 	}
 	atomic_fetch_sub(&visits, 1);
 }

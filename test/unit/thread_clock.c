@@ -7,6 +7,7 @@
 
 #include "core/signal_share.h"
 #include "core/system.h"
+#include "core/timer/dropped_signals.h"
 #include "test/fixtures/suite.h"
 
 #define INTERVAL 10000000u
@@ -172,6 +173,23 @@ START_TEST(a_pending_signal_is_expected)
 }
 END_TEST
 
+/* Calls of other threads that wait for long meanwhile are not taken for interrupted ones. */
+START_TEST(an_end_drops_no_signal)
+{
+	struct thread_clock thread = started(false);
+	uint64_t count = dropped_signals_count();
+
+	ck_assert(thread_clock_interrupt(&thread));
+	thread_clock_end(&thread);
+	ck_assert(!has_timer(&thread) && !thread_timer_exists(&thread.wall));
+	ck_assert(!thread_clock_expects_signal(&thread));
+	ck_assert(!dropped_signals_since(count));
+	thread = started(false);
+	thread_clock_stop(&thread);
+	ck_assert(dropped_signals_since(count));
+}
+END_TEST
+
 START_TEST(no_such_thread)
 {
 	struct thread_clock thread = { 0 };
@@ -224,6 +242,7 @@ int main(void)
 	tcase_add_test(tests, closed);
 	tcase_add_test(tests, a_pause_keeps_pending_signals);
 	tcase_add_test(tests, a_pending_signal_is_expected);
+	tcase_add_test(tests, an_end_drops_no_signal);
 	tcase_add_test(tests, no_such_thread);
 	tcase_add_test(tests, a_thread_has_ended);
 	return suite_run(tests);
