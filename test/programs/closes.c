@@ -70,15 +70,16 @@ static void accept_and_close(int listener)
 	check(!close(listener), "close");
 }
 
-/* Each thread has its own address, so that no other one takes its port. */
+/* Each thread of each process has its own address, so that no other one takes its port. */
 static void *opens_and_closes(void *argument)
 {
 	unsigned index = (unsigned)(size_t)argument, seed = index;
+	in_addr_t host = 127u << 24 | ((unsigned)getpid() & 0xffff) << 8 | index;
 	int one = 1;
 
 	while (!stops) {
 		struct sockaddr_in address = { .sin_family = AF_INET,
-					       .sin_addr.s_addr = htonl(INADDR_LOOPBACK + index) };
+					       .sin_addr.s_addr = htonl(host) };
 		struct sockaddr *any = (struct sockaddr *)&address;
 		socklen_t size = sizeof(address);
 		int listener = opened(socket(AF_INET, SOCK_STREAM, 0)), client, pair[2];
