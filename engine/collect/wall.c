@@ -109,6 +109,8 @@ static void wall_state_clear(struct thread_wall *w)
 	free(w->pcs);
 	wait_clear(&w->wait);
 	wait_clear(&w->asked_wait);
+	for (size_t i = 0; i < WALL_EARLIER_MAX; i++)
+		wait_clear(&w->earlier[i].wait);
 	wait_seen_clear(&w->seen);
 	wall_place_clear(&w->place);
 	wall_place_clear(&w->asked_place);
@@ -153,11 +155,27 @@ static bool wall_is_asked(const struct thread *t, const struct thread_wall *w)
 	return w->asked && thread_clock_is_under_way(&t->clock);
 }
 
-/* Some CPU time is allowed at the first check after each sample. Later checks count every nanosecond as a move. */
-static bool wall_is_asleep(struct thread_wall *w, uint64_t cpu_ns)
+/* True if T, which has used a little CPU time since its sample, still waits at its known place. A thread that waits for one
+ * thing after the other may use as little in between. */
+static bool wall_is_back_asleep(const struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
 {
-	bool asleep =
-		w->settled ? cpu_ns == w->cpu_ns : cpu_ns - w->cpu_ns <= WALL_BACK_TO_SLEEP_NS;
+	struct wait now = { 0 };
+	bool is_same;
+
+	if (w->wait.state != WAIT_WAITING)
+		return true;
+	wait_look(&now, atomic_load(&t->tid), cpu_ns, &w->seen);
+	is_same = wait_is_same_place(&now, &w->wait);
+	wait_clear(&now);
+	return is_same;
+}
+
+/* Some CPU time is allowed at the first check after each sample. Later checks count every nanosecond as a move. */
+static bool wall_is_asleep(const struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
+{
+	bool asleep = cpu_ns == w->cpu_ns ||
+		      (!w->settled && cpu_ns - w->cpu_ns <= WALL_BACK_TO_SLEEP_NS &&
+		       wall_is_back_asleep(t, w, cpu_ns));
 
 	if (asleep) {
 		w->cpu_ns = cpu_ns;
@@ -272,6 +290,21 @@ static void wall_count_returned(struct thread *t, struct thread_wall *w, struct 
 	cost_add(COST_WALL, 0, visits);
 }
 
+/* The thread waits elsewhere now: keep the visits at its last wait. Without room they count for the next wait. */
+static void wall_keep_earlier(struct thread_wall *w)
+{
+	struct wall_earlier *e = w->earlier;
+
+	while (e < w->earlier + WALL_EARLIER_MAX && e->wait.state != WAIT_UNKNOWN &&
+	       !wait_is_same_place(&e->wait, &w->asked_wait))
+		e++;
+	if (e == w->earlier + WALL_EARLIER_MAX)
+		return;
+	wait_move(&e->wait, &w->asked_wait);
+	e->visits += w->owed[WAIT_WAITING];
+	w->owed[WAIT_WAITING] = 0;
+}
+
 static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_ns, uint32_t visits)
 {
 	struct wait wait = { 0 };
@@ -284,6 +317,9 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 		wall_count_returned(t, w, &wait, cpu_ns, visits);
 		return;
 	}
+	if (wait.state == WAIT_WAITING && w->asked_wait.state == WAIT_WAITING &&
+	    !wait_is_same_place(&wait, &w->asked_wait))
+		wall_keep_earlier(w);
 	w->owed[wait.state] += visits;
 	if (wait.state == WAIT_WAITING) {
 		wait_move(&w->asked_wait, &wait);
@@ -330,7 +366,7 @@ static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t 
 	bool is_asked = wall_is_asked(t, w), looks = wait_look_is_on();
 	uint64_t cpu_ns = is_asked && !looks ? 0 : thread_clock_cpu(&t->clock);
 
-	if (w->known && (is_asked ? !looks : wall_is_asleep(w, cpu_ns)))
+	if (w->known && (is_asked ? !looks : wall_is_asleep(t, w, cpu_ns)))
 		wall_visit_sleeper(t, w, visits);
 	else
 		wall_request(t, w, cpu_ns, visits);
@@ -530,6 +566,21 @@ static void wall_write_owed(struct jfr_writer *jfr, const struct sample *sample,
 	}
 }
 
+/* Write the visits before the last wait, at the place of SAMPLE: their own places are not known. */
+static void wall_write_earlier(struct jfr_writer *jfr, const struct sample *sample,
+			       struct thread_wall *w)
+{
+	for (size_t i = 0; i < WALL_EARLIER_MAX; i++) {
+		struct wall_earlier *e = &w->earlier[i];
+		uint32_t owed[WAIT_STATES] = { [WAIT_WAITING] = e->visits };
+
+		e->wait.end = w->loop_end;
+		wall_write_owed(jfr, sample, owed, &e->wait);
+		wait_clear(&e->wait);
+		e->visits = 0;
+	}
+}
+
 void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 {
 	static const uint32_t once[WAIT_STATES] = { [WAIT_UNKNOWN] = 1 };
@@ -545,6 +596,7 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	if (ready_wait_before(sample->args[2]))
 		w->loop_end = w->wait.end = (uint8_t)ready_wait_before(sample->args[2]);
 	wall_write_event(jfr, t);
+	wall_write_earlier(jfr, sample, w);
 	wait_clear(&w->wait);
 	wall_owner_free(w->owner);
 	w->owner = NULL;

@@ -14,6 +14,14 @@
 #include "engine/symbols/symbols.h"
 #include "engine/wait/wait_look.h"
 
+/* Waits at visits before the last one that a requested sample stands for: the handler's budget may delay a sample, and the
+ * thread then waits for one thing after the other. */
+#define WALL_EARLIER_MAX 3
+struct wall_earlier {
+	struct wait wait; /* unknown: none */
+	uint32_t visits;
+};
+
 /* Wall-clock state of the thread in a slot. */
 struct thread_wall {
 	bool known;                 /* the thread sleeps in the stack below, as far as known */
@@ -27,9 +35,10 @@ struct thread_wall {
 	uint64_t due_ns;            /* next visit (monotonic); 0: not chosen yet */
 	uint32_t owed[WAIT_STATES]; /* visits that the requested sample stands for, by state */
 	struct wait asked_wait;     /* at the last of these visits that found it waiting */
-	struct wait wait;           /* at the known place; unknown until it is looked at */
-	struct wait_seen seen;      /* see wait_look() */
-	struct wall_place place;    /* of the known stack */
+	struct wall_earlier earlier[WALL_EARLIER_MAX]; /* elsewhere; not in OWED */
+	struct wait wait;              /* at the known place; unknown until it is looked at */
+	struct wait_seen seen;         /* see wait_look() */
+	struct wall_place place;       /* of the known stack */
 	struct wall_place asked_place; /* of asked_wait */
 	uint8_t loop_end; /* last known end of a wait for descriptors: see wait_cause() */
 	struct wall_owner *owner, *asked_owner; /* of the locks in both waits; NULL: none */

@@ -13,6 +13,11 @@ enum wait_cause wait_cause(const struct wait *wait)
 	return wait->cause == WAIT_IDLE && is_timer ? WAIT_TIMER : (enum wait_cause)wait->cause;
 }
 
+bool wait_is_same_place(const struct wait *wait, const struct wait *other)
+{
+	return wait->state == other->state && wait->sp == other->sp && wait->first == other->first;
+}
+
 void wait_clear(struct wait *wait)
 {
 	free(wait->object);

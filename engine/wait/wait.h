@@ -16,6 +16,7 @@ struct wait {
 	uint8_t end;         /* of that wait: enum ready_wait_end */
 	bool is_futex;       /* the stack may change the cause: wait_set_cause_by_stack() */
 	long number;         /* of the system call; -1: none, or not known */
+	uintptr_t sp, first; /* stack pointer and first argument of that call; 0: not known */
 	uintptr_t lock;      /* address of the futex; 0: none */
 	pid_t owner;         /* of the lock; 0: unknown */
 	uint8_t owner_kinds; /* forms of the lock that are possible: 1 << enum wait_owner_kind */
@@ -32,6 +33,10 @@ enum wait_detail {
 /* The cause of WAIT. An event loop waits for its timer, and not for events, if its timeout has ended the wait. If the
  * end is not known, because no interposer restarts the wait, a timeout counts as such an end. */
 enum wait_cause wait_cause(const struct wait *wait);
+
+/* True if both wait in one place, as far as known: in a call from the same frame for the same object. A restarted call may
+ * have another number, and another timeout. */
+bool wait_is_same_place(const struct wait *wait, const struct wait *other);
 
 /* Free what WAIT owns, and make it unknown. */
 void wait_clear(struct wait *wait);

@@ -191,6 +191,8 @@ void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call)
 	uintptr_t first = row ? arguments[row->argument] : 0;
 
 	wait->number = call->number;
+	wait->sp = call->sp;
+	wait->first = arguments[0];
 	wait->has_timeout = row && call_has_timeout(row, arguments);
 	wait->cause = call->number < 0 ? WAIT_PAGE_FAULT : row ? (uint8_t)row->cause : WAIT_SYSCALL;
 	switch (row ? row->kind : WAIT_CALL_PLAIN) {

@@ -680,6 +680,35 @@ START_TEST(a_sleeper_is_looked_at_once)
 }
 END_TEST
 
+/* It has used as little CPU time as a restarted call, but waits elsewhere: in another frame, or for another object. */
+START_TEST(a_sleeper_that_waits_for_something_else)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_SLEEP);
+	found.sp = 0x1000;
+	found.first = 3;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += WALL_BACK_TO_SLEEP_NS;
+	visit(1, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+	if (_i)
+		found.sp = 0x2000;
+	else
+		found.first = 4;
+	threads[0].cpu_ns += MS;
+	visit(2, 1);
+	sleeps(0, 0x30);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 2);
+	threads[0].cpu_ns += WALL_BACK_TO_SLEEP_NS;
+	found.sp += 0x10;
+	visit(3, 1);
+	ck_assert_uint_eq(threads[0].interrupted, 3);
+	sleeps(0, 0x40);
+	expect_event(1, 100, 0x30, JFR_STATE_SLEEPING, 1);
+}
+END_TEST
+
 START_TEST(a_sleeper_that_is_woken_and_has_no_processor)
 {
 	begin(1);
@@ -866,6 +895,37 @@ START_TEST(each_visit_counts_in_its_state)
 	runs(0, 0x40);
 	ck_assert_uint_eq(event_count, 3);
 	ck_assert_uint_eq(events[2].samples, 1);
+}
+END_TEST
+
+/* The handler's budget has delayed its sample, and it waited for other things meanwhile. */
+START_TEST(each_visit_counts_with_its_cause)
+{
+	static const struct {
+		enum wait_cause cause;
+		uintptr_t sp;
+		unsigned visits;
+	} found_waits[] = { { WAIT_SLEEP, 0x10, 2 },
+			    { WAIT_FILE, 0x20, 1 },
+			    { WAIT_SLEEP, 0x10, 1 },
+			    { WAIT_PIPE_READ, 0x30, 1 } };
+	unsigned at = 0;
+
+	begin(1);
+	for (size_t i = 0; i < sizeof(found_waits) / sizeof(found_waits[0]); i++) {
+		finds(WAIT_WAITING, found_waits[i].cause);
+		found.sp = found_waits[i].sp;
+		visit(at, found_waits[i].visits);
+		at += found_waits[i].visits;
+	}
+	runs(0, 0x30);
+	ck_assert_uint_eq(event_count, 3);
+	expect_event(0, 100, 0x30, JFR_STATE_SLEEPING, 3);
+	expect_event(1, 100, 0x30, JFR_STATE_SLEEPING, 1);
+	expect_event(2, 100, 0x30, JFR_STATE_SLEEPING, 1);
+	ck_assert_str_eq(events[0].wait, "state=waiting\ncause=sleep\n");
+	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=file\n");
+	ck_assert_str_eq(events[2].wait, "state=waiting\ncause=pipe-read\n");
 }
 END_TEST
 
@@ -1098,11 +1158,13 @@ int main(void)
 	tcase_add_test(tests, a_thread_with_another_caller_is_interrupted);
 	tcase_add_test(tests, a_thread_that_may_have_labels_is_interrupted);
 	tcase_add_test(tests, each_visit_counts_in_its_state);
+	tcase_add_test(tests, each_visit_counts_with_its_cause);
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
 	tcase_add_test(tests, a_wrong_owner_is_removed);
 	tcase_add_test(tests, owners_are_interrupted_at_most_so_often);
 	tcase_add_test(tests, an_owners_stack_waits_for_memory);
 	tcase_add_test(tests, off_for_a_while);
+	tcase_add_loop_test(tests, a_sleeper_that_waits_for_something_else, 0, 2);
 	tcase_add_test(tests, a_sleeper_that_is_woken_and_has_no_processor);
 	tcase_add_test(tests, an_event_loops_wait_that_has_just_ended);
 	tcase_add_test(tests, an_event_loops_wait_that_goes_on);
