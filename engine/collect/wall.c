@@ -566,7 +566,20 @@ static void wall_write_owed(struct jfr_writer *jfr, const struct sample *sample,
 	}
 }
 
-/* Write the visits before the last wait, at the place of SAMPLE: their own places are not known. */
+/* Count the visits at the known place that found the thread there again. */
+static void wall_count_returns(struct thread_wall *w, uint64_t ticks)
+{
+	for (size_t i = 0; w->known && w->wait.sp && i < WALL_EARLIER_MAX; i++) {
+		struct wall_earlier *e = &w->earlier[i];
+
+		if (!e->visits || !wait_is_same_place(&e->wait, &w->wait))
+			continue;
+		wall_count(w, e->visits, ticks);
+		e->visits = 0;
+	}
+}
+
+/* Write the other visits before the last wait, at the place of SAMPLE: their own places are not known. */
 static void wall_write_earlier(struct jfr_writer *jfr, const struct sample *sample,
 			       struct thread_wall *w)
 {
@@ -595,6 +608,7 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	wall_owner_deliver(t, sample);
 	if (ready_wait_before(sample->args[2]))
 		w->loop_end = w->wait.end = (uint8_t)ready_wait_before(sample->args[2]);
+	wall_count_returns(w, sample->ticks);
 	wall_write_event(jfr, t);
 	wall_write_earlier(jfr, sample, w);
 	wait_clear(&w->wait);

@@ -929,6 +929,35 @@ START_TEST(each_visit_counts_with_its_cause)
 }
 END_TEST
 
+/* The visits at the known place, to which it returned meanwhile, have its stack. */
+START_TEST(visits_at_the_known_place_count_there)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_SLEEP);
+	found.sp = 0x10;
+	visit(0, 1);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += MS;
+	finds(WAIT_WAITING, WAIT_FILE);
+	found.sp = 0x30;
+	visit(1, 1);
+	finds(WAIT_WAITING, WAIT_SLEEP);
+	found.sp = 0x10;
+	visit(2, 2);
+	finds(WAIT_WAITING, WAIT_FILE);
+	found.sp = 0x30;
+	visit(4, 1);
+	runs(0, 0x40);
+	ck_assert_uint_eq(event_count, 3);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING, 3);
+	ck_assert_str_eq(events[0].wait, "state=waiting\ncause=sleep\n");
+	for (size_t i = 1; i < 3; i++) {
+		expect_event(i, 100, 0x40, JFR_STATE_SLEEPING, 1);
+		ck_assert_str_eq(events[i].wait, "state=waiting\ncause=file\n");
+	}
+}
+END_TEST
+
 static void finds_owner(pid_t owner)
 {
 	finds(WAIT_WAITING, WAIT_LOCK);
@@ -1159,6 +1188,7 @@ int main(void)
 	tcase_add_test(tests, a_thread_that_may_have_labels_is_interrupted);
 	tcase_add_test(tests, each_visit_counts_in_its_state);
 	tcase_add_test(tests, each_visit_counts_with_its_cause);
+	tcase_add_test(tests, visits_at_the_known_place_count_there);
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
 	tcase_add_test(tests, a_wrong_owner_is_removed);
 	tcase_add_test(tests, owners_are_interrupted_at_most_so_often);
