@@ -110,6 +110,27 @@ int threads_admit(void)
 	return thread_slot_count() ? 0 : -EAGAIN;
 }
 
+/* Another slot of T's thread; NULL: none. */
+static struct thread *threads_find_other(const struct thread *t)
+{
+	pid_t tid = atomic_load(&t->tid);
+	struct thread *other;
+
+	for (uint32_t at = 0; (other = thread_slot_next(&at));)
+		if (other != t && atomic_load(&other->tid) == tid && !atomic_load(&other->ended))
+			return other;
+	return NULL;
+}
+
+/* A scan may have found the thread before it registers itself: only its own slot stays. */
+static void threads_end_found(const struct thread *t)
+{
+	struct thread *found = threads_find_other(t);
+
+	if (found)
+		atomic_store(&found->ended, true);
+}
+
 void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	struct thread *t;
@@ -123,6 +144,7 @@ void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 	t->stack_high = stack_high;
 	t->entry = entry;
 	own = t;
+	threads_end_found(t);
 	thread_clock_start(&t->clock, true);
 }
 
@@ -287,7 +309,10 @@ void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high)
 		return;
 	t->stack_low = stack_low;
 	t->stack_high = stack_high;
-	thread_clock_start(&t->clock, false);
+	if (threads_find_other(t)) /* it has registered itself meanwhile */
+		atomic_store(&t->ended, true);
+	else
+		thread_clock_start(&t->clock, false);
 }
 
 void threads_after_fork(void)

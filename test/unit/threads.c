@@ -179,6 +179,44 @@ START_TEST(a_thread_is_found_by_looking)
 }
 END_TEST
 
+static sem_t adopted;
+
+/* A scan finds it before it registers itself. */
+static void *late(void *unused)
+{
+	tid = gettid();
+	sem_post(&ready);
+	sem_wait(&adopted);
+	return told(unused);
+}
+
+START_TEST(a_thread_that_was_found_registers_itself)
+{
+	pthread_t thread;
+	int reaped = 0;
+
+	sem_init(&adopted, 0, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, late, NULL), 0);
+	sem_wait(&ready);
+	thread_look();
+	thread_look();
+	ck_assert_ptr_nonnull(slot_of_tid(tid));
+	sem_post(&adopted);
+	sem_wait(&ready);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 1);
+	ck_assert_uint_eq(thread_slot_count(), before + 1);
+	ck_assert(!slot_of_tid(tid)->found);
+	/* The other way round. */
+	threads_adopt(tid, 0, 0);
+	threads_reap(count_last, &reaped);
+	ck_assert_int_eq(reaped, 2);
+	ck_assert(!slot_of_tid(tid)->found);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 /* Requests its counter, and ends. */
 static void *asks(void *local)
 {
@@ -287,6 +325,7 @@ int main(void)
 	tcase_add_test(tests, a_thread_takes_and_leaves_its_slot);
 	tcase_add_test(tests, an_unknown_thread_releases_its_slot);
 	tcase_add_test(tests, a_thread_is_found_by_looking);
+	tcase_add_test(tests, a_thread_that_was_found_registers_itself);
 	tcase_add_test(tests, a_counter_outlives_its_thread);
 	tcase_add_test(tests, a_slot_is_its_threads_until_that_ends);
 	tcase_add_test(tests, a_signals_value_is_checked);
