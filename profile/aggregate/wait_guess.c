@@ -10,7 +10,7 @@
 
 /* Functions by rank: a futex call is used for all kinds of locks, so the function that calls it is
  * more exact. */
-enum { RANK_VAGUE = 1, RANK_CALL, RANK_REASON };
+enum { RANK_VAGUE = 1, RANK_CALL, RANK_REASON, RANK_JAVA };
 
 /* Names without leading underscores and prefixes. A row with IS_PREFIX matches longer names too. */
 static const struct {
@@ -20,6 +20,7 @@ static const struct {
 	unsigned rank;
 } functions[] = {
 	{ "take_gil", false, WAIT_GIL, RANK_REASON },
+	{ "JavaThread::sleep", true, WAIT_SLEEP, RANK_REASON },
 	{ "ObjectMonitor::enter", true, WAIT_LOCK, RANK_REASON },
 	{ "ObjectMonitor::Enter", true, WAIT_LOCK, RANK_REASON },
 	{ "pthread_mutex_", true, WAIT_LOCK, RANK_CALL },
@@ -96,6 +97,20 @@ static const struct {
 	{ "io_getevents", false, WAIT_FILE, RANK_CALL },
 };
 
+/* Java's locks park their threads by this class. Semaphores and latches call the last of its functions. */
+static const char java_locks[] = "java/util/concurrent/locks/AbstractQueued";
+
+static const struct {
+	const char *name;
+	enum wait_cause cause;
+	unsigned rank;
+} java_functions[] = {
+	{ "acquire", WAIT_LOCK, RANK_REASON },
+	{ "acquireQueued", WAIT_LOCK, RANK_REASON },
+	{ "doAcquireShared", WAIT_LOCK, RANK_REASON },
+	{ "acquireSharedInterruptibly", WAIT_CONDITION, RANK_JAVA },
+};
+
 /* Prefixes of names that are not part of the call's name, after underscores were removed. */
 static const char *const prefixes[] = {
 	"runtime.", "GI_", "libc_", "x64_sys_", "arm64_sys_", "ia32_sys_", "se_sys_", "sys_", "do_",
@@ -130,7 +145,16 @@ static bool enters_kernel(const char *name, const char *library)
 		if (!strncmp(base, c_libraries[i], strlen(c_libraries[i])))
 			return true;
 	return !strncmp(name, "runtime.", strlen("runtime.")) || !strcmp(name, "take_gil") ||
-	       !strncmp(name, "ObjectMonitor::", strlen("ObjectMonitor::"));
+	       !strncmp(name, "ObjectMonitor::", strlen("ObjectMonitor::")) ||
+	       !strncmp(name, "JavaThread::", strlen("JavaThread::"));
+}
+
+static void add_java(struct wait_guess *guess, const char *name)
+{
+	for (size_t i = 0; i < COUNT(java_functions); i++)
+		if (!strcmp(name, java_functions[i].name) && java_functions[i].rank > guess->rank)
+			*guess = (struct wait_guess){ .cause = java_functions[i].cause,
+						      .rank = java_functions[i].rank };
 }
 
 void wait_guess_add(struct wait_guess *guess, const char *name, const char *library, bool is_kernel)
@@ -138,6 +162,8 @@ void wait_guess_add(struct wait_guess *guess, const char *name, const char *libr
 	const char *call = skip_prefixes(name);
 	size_t length = strcspn(call, ".@ (+");
 
+	if (!strncmp(library, java_locks, strlen(java_locks)))
+		add_java(guess, name);
 	if (!is_kernel && !enters_kernel(name, library))
 		return;
 	for (size_t i = 0; i < COUNT(functions); i++) {
@@ -164,7 +190,7 @@ static const uint32_t ready_causes = 1u << WAIT_IDLE | 1u << WAIT_TIMER | 1u << 
 				     1u << WAIT_PIPE_WRITE | 1u << WAIT_SEMAPHORE | 1u << WAIT_FILE;
 
 static const uint32_t futex_causes = 1u << WAIT_LOCK | 1u << WAIT_CONDITION | 1u << WAIT_SEMAPHORE |
-				     1u << WAIT_CHILD | 1u << WAIT_GIL;
+				     1u << WAIT_CHILD | 1u << WAIT_GIL | 1u << WAIT_SLEEP;
 
 bool wait_guess_refine(const struct wait_guess *guess, uint32_t *cause, bool is_futex)
 {

@@ -19,7 +19,7 @@ struct wait_guess {
 
 /* Improve GUESS by the function NAME of LIBRARY, with IS_KERNEL of the kernel. Call it from the
  * innermost function on. Only functions of the C library, the kernel and Go's runtime count,
- * CPython's lock of the interpreter, and the Java VM's monitors. */
+ * CPython's lock of the interpreter, and the Java VM's monitors, locks and sleeps. */
 void wait_guess_add(struct wait_guess *guess, const char *name, const char *library,
 		    bool is_kernel);
 

@@ -285,6 +285,26 @@ START_TEST(joins_logged_states)
 }
 END_TEST
 
+START_TEST(guesses_of_java)
+{
+	static const char *const of_lock[] = { "acquire", "acquire", "acquireInterruptibly" };
+	static const char *const of_latch[] = { "acquire", "acquireSharedInterruptibly" };
+	static const char class[] = "java/util/concurrent/locks/AbstractQueuedSynchronizer";
+	struct wait_guess lock = { 0 }, latch = { 0 }, other = { 0 };
+
+	wait_guess_add(&lock, "___pthread_cond_wait", "libc.so.6", false);
+	latch = lock;
+	for (size_t i = 0; i < 3; i++)
+		wait_guess_add(&lock, of_lock[i], class, false);
+	for (size_t i = 0; i < 2; i++)
+		wait_guess_add(&latch, of_latch[i], class, false);
+	wait_guess_add(&other, "acquire", "com/example/Pool", false);
+	ck_assert_int_eq(lock.cause, WAIT_LOCK);
+	ck_assert_int_eq(latch.cause, WAIT_CONDITION);
+	ck_assert_int_eq(other.cause, WAIT_NO_CAUSE);
+}
+END_TEST
+
 START_TEST(refines_guesses)
 {
 	static const struct {
@@ -301,6 +321,7 @@ START_TEST(refines_guesses)
 		{ "read", WAIT_PIPE_READ, WAIT_PIPE_READ, false, true },
 		{ "read", WAIT_LOCK, 0, true, false },
 		{ "nanosleep", WAIT_SOCKET_READ, 0, false, false },
+		{ "JavaThread::sleep", WAIT_LOCK, WAIT_SLEEP, true, true },
 		{ "unknown", WAIT_CHILD, WAIT_CHILD, false, true },
 	};
 
@@ -811,6 +832,7 @@ int main(void)
 	tcase_add_test(tcase, reads_recorded_waits);
 	tcase_add_test(tcase, derives_waits);
 	tcase_add_test(tcase, joins_logged_states);
+	tcase_add_test(tcase, guesses_of_java);
 	tcase_add_test(tcase, refines_guesses);
 	tcase_add_test(tcase, reads_waits_with_times);
 	tcase_add_test(tcase, selects);
