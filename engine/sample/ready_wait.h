@@ -16,8 +16,8 @@ enum ready_wait_end {
 /* The end of the wait that the calling thread's last wall-clock sample interrupted. */
 extern __thread uint8_t ready_wait_end;
 
-/* The end of a wait with RESULT, as of epoll_wait(2). */
-static inline enum ready_wait_end ready_wait_end_of(long result)
+/* The end (enum ready_wait_end) of a wait with RESULT, as of epoll_wait(2). */
+static inline uint8_t ready_wait_end_of(long result)
 {
 	return result ? READY_WAIT_READY : READY_WAIT_TIMED_OUT;
 }

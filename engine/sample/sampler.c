@@ -79,7 +79,7 @@ static bool in_system_call(const ucontext_t *uc)
 }
 
 /* The signal was delivered when the thread left a system call with a result. */
-static enum ready_wait_end end_of_call(const ucontext_t *uc)
+static uint8_t end_of_call(const ucontext_t *uc)
 {
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
 
