@@ -199,9 +199,12 @@ static void mem_record_refused(size_t size, const void *caller)
 /* Count the cost of a hook that began at BEGIN_NS and has recorded SAMPLES. */
 static void mem_count_cost(uint64_t begin_ns, uint64_t samples)
 {
-	uint64_t ns = clock_monotonic_ns() - begin_ns;
+	uint64_t now_ns = clock_monotonic_ns(), ns = now_ns - begin_ns;
 
-	cost_add(COST_MEMORY, ns < COST_HOOK_MAX_NS ? ns : COST_HOOK_MAX_NS, samples);
+	ns = ns < COST_HOOK_MAX_NS ? ns : COST_HOOK_MAX_NS;
+	cost_add(COST_MEMORY, ns, samples);
+	if (mem_sample_spend(ns, now_ns))
+		mem_sample_check(clock_cpu_ns());
 }
 
 bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)

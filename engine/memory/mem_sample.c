@@ -19,6 +19,17 @@ static struct {
 	_Atomic uint64_t cap; /* maximum of a countdown */
 } settings = { .cap = UINT64_MAX - 1 };
 
+/* A thread's CPU time pays for this part of it in samples. While its debt is higher than CREDIT_NS, its interval becomes
+ * longer. In 100 ms of CPU time that is (3 + 0.4 + 1 + 100 / 20) ms, with the longest walk: less than a tenth. */
+#define CPU_SHARE 20
+#define CREDIT_NS 3000000u
+
+/* A check follows after so much time for samples, or in the thread's life. */
+#define CHECK_NS     400000u
+#define CHECK_AGE_NS 100000000u
+
+#define INTERVAL_MAX 0x1p40
+
 /* xorshift64* by Marsaglia and Vigna. The seed is the clock and the thread's address, mixed as in
  * splitmix64. */
 static uint64_t random_next(struct mem_thread *t)
@@ -43,11 +54,60 @@ static uint64_t countdown_draw(struct mem_thread *t, uint64_t interval)
 	return poisson_distance(random_next(t), interval);
 }
 
+/* The interval of T; 0: every allocation. */
+static uint64_t interval_of(const struct mem_thread *t)
+{
+	uint64_t interval = atomic_load_explicit(&settings.interval, memory_order_relaxed);
+
+	return !interval || interval > t->interval ? interval : t->interval;
+}
+
+bool mem_sample_spend(uint64_t ns, uint64_t now_ns)
+{
+	struct mem_thread *t = &mem_thread;
+
+	t->spent_ns += ns;
+	if (t->spent_ns < CHECK_NS && now_ns - t->checked_ns < CHECK_AGE_NS)
+		return false;
+	t->checked_ns = now_ns;
+	return true;
+}
+
+/* The interval of T at which the samples since the last check, in USED_NS, had taken its share. */
+static double interval_fitting(const struct mem_thread *t, uint64_t used_ns)
+{
+	double fits =
+		(double)interval_of(t) * CPU_SHARE * (double)t->spent_ns / (double)(used_ns + 1);
+
+	return fits < INTERVAL_MAX ? fits : INTERVAL_MAX;
+}
+
+void mem_sample_check(uint64_t cpu_ns)
+{
+	struct mem_thread *t = &mem_thread;
+	/* In a forked child, the CPU time begins at 0. */
+	uint64_t used_ns = cpu_ns > t->checked_cpu_ns ? cpu_ns - t->checked_cpu_ns : 0,
+		 paid_ns = used_ns / CPU_SHARE, before = interval_of(t);
+	double fits = interval_fitting(t, used_ns);
+
+	t->debt_ns += t->spent_ns;
+	t->debt_ns = t->debt_ns > paid_ns ? t->debt_ns - paid_ns : 0;
+	if (used_ns && (t->debt_ns > CREDIT_NS) == (fits > (double)before))
+		t->interval = (uint64_t)fits;
+	t->checked_cpu_ns = cpu_ns;
+	t->spent_ns = 0;
+	if (interval_of(t) == before)
+		return;
+	/* Without a memory, the distance to the next sample can be drawn again. */
+	t->epoch = 0;
+	t->left = 0;
+}
+
 bool mem_sample_due(size_t size)
 {
 	struct mem_thread *t = &mem_thread;
 	uint32_t epoch = atomic_load_explicit(&settings.epoch, memory_order_acquire);
-	uint64_t interval = atomic_load_explicit(&settings.interval, memory_order_relaxed);
+	uint64_t interval = interval_of(t);
 	uint64_t cap = atomic_load_explicit(&settings.cap, memory_order_relaxed);
 	uint64_t beyond = size - t->left, next;
 	bool sampled = true;
@@ -118,7 +178,7 @@ static uint64_t weight_divide(uint64_t size, double probability)
 
 uint64_t mem_sample_weight(uint64_t size)
 {
-	uint64_t interval = atomic_load_explicit(&settings.interval, memory_order_relaxed);
+	uint64_t interval = interval_of(&mem_thread);
 
 	if (!interval || !size)
 		return size;
@@ -127,7 +187,7 @@ uint64_t mem_sample_weight(uint64_t size)
 
 uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t growth, uint64_t size)
 {
-	uint64_t interval = atomic_load_explicit(&settings.interval, memory_order_relaxed);
+	uint64_t interval = interval_of(&mem_thread);
 	double taken, grown;
 
 	if (!interval || !old_weight)

@@ -2,7 +2,9 @@
  *
  * The distance between samples is exponentially distributed. So every allocated byte has the same
  * probability, and no pattern of the program can bias the samples. An allocation of S bytes is
- * sampled with probability 1 - exp(-S/interval); its weight is S divided by that probability. */
+ * sampled with probability 1 - exp(-S/interval); its weight is S divided by that probability.
+ *
+ * A thread whose samples take too much of its CPU time gets a longer interval of its own. */
 #ifndef ENGINE_MEMORY_MEM_SAMPLE_H
 #define ENGINE_MEMORY_MEM_SAMPLE_H
 
@@ -13,10 +15,13 @@
 struct mem_thread {
 	uint64_t left; /* bytes until mem_sample_due() must be called; zero in a new thread */
 	uint64_t random;
-	uint32_t epoch; /* epoch of the settings with which LEFT was drawn */
-	uint32_t tid;   /* 0 until it is read */
-	bool capped;    /* LEFT ends before the next sample does */
-	bool inside;    /* in the sampler: its own allocations are not sampled */
+	uint32_t epoch;    /* epoch of the settings with which LEFT was drawn */
+	uint32_t tid;      /* 0 until it is read */
+	bool capped;       /* LEFT ends before the next sample does */
+	bool inside;       /* in the sampler: its own allocations are not sampled */
+	uint64_t interval; /* of this thread, if it is longer than that of the settings */
+	/* CPU time for samples: not paid for, and since the last check; and the times of that check. */
+	uint64_t debt_ns, spent_ns, checked_ns, checked_cpu_ns;
 };
 
 extern __thread struct mem_thread mem_thread
@@ -60,6 +65,13 @@ void mem_sample_off(void);
 /* Pass every allocation of BYTES or more to mem_sample_due(), also without sampling; UINT64_MAX:
  * stop that. */
 void mem_sample_cap(uint64_t bytes);
+
+/* Add NS, the CPU time of a sample that ended at NOW_NS (monotonic clock). Returns true if mem_sample_check() is due. */
+bool mem_sample_spend(uint64_t ns, uint64_t now_ns);
+
+/* At CPU_NS of the thread's CPU time: lengthen its interval, or shorten it again. Samples of the interval 0 are not
+ * limited: every allocation was asked for. */
+void mem_sample_check(uint64_t cpu_ns);
 
 /* The weight in bytes of a sampled allocation of SIZE. */
 uint64_t mem_sample_weight(uint64_t size);

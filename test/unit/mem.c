@@ -416,6 +416,8 @@ START_TEST(early_totals_are_unbiased)
 
 	for (uint64_t i = 0; i < starts; i++) {
 		mem_stop();
+		/* As in a new process: the thread has spent nothing. */
+		mem_thread.interval = mem_thread.debt_ns = mem_thread.spent_ns = 0;
 		for (uint64_t n = 0; n < each; n++)
 			allocate(at(n), size); /* counted down, but not sampled */
 		start_early(interval);

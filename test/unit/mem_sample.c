@@ -77,6 +77,62 @@ START_TEST(totals_are_unbiased)
 }
 END_TEST
 
+/* A thread allocates 100 bytes each 50 ns of its CPU time, in phases with pauses; a sample takes 10 us. Beyond that, samples
+ * take at most a tenth of any 100 ms, and the weights are right. */
+#define ALLOCATION_NS 50
+#define SAMPLE_NS     10000
+#define SPAN_MS       100
+#define SPANS_MAX     300
+
+static const uint64_t limited_intervals[] = { 1, 1000, 100000 };
+
+START_TEST(a_thread_spends_little_time_for_samples)
+{
+	static uint64_t spent_ns[SPANS_MAX * SPAN_MS]; /* of each millisecond */
+	uint64_t cpu_ns = 1000000, bytes = 0, weights_sum = 0, in_span = 0, worst_ns = 0;
+	const uint64_t span_ns = SPAN_MS * (uint64_t)1000000;
+
+	mem_sample_on(limited_intervals[_i]);
+	mem_sample_check(cpu_ns);
+	for (unsigned phase = 0; cpu_ns < 100 * span_ns; phase++) {
+		for (unsigned i = 0; i < 1000000; i++) {
+			cpu_ns += ALLOCATION_NS;
+			bytes += 100;
+			if (mem_sample_passes(100) || !mem_sample_due(100))
+				continue;
+			weights_sum += mem_sample_weight(100);
+			cpu_ns += SAMPLE_NS;
+			spent_ns[cpu_ns / 1000000] += SAMPLE_NS;
+			if (mem_sample_spend(SAMPLE_NS, cpu_ns))
+				mem_sample_check(cpu_ns);
+		}
+		cpu_ns += span_ns; /* without allocations */
+	}
+	mem_sample_off();
+	for (size_t ms = 0; ms < cpu_ns / 1000000; ms++) {
+		in_span += spent_ns[ms] - (ms >= SPAN_MS ? spent_ns[ms - SPAN_MS] : 0);
+		worst_ns = in_span > worst_ns ? in_span : worst_ns;
+	}
+	ck_assert_uint_le(worst_ns, span_ns / 10);
+	ck_assert_uint_ge(worst_ns, span_ns / 100);
+	ck_assert_double_le(fabs((double)weights_sum / (double)bytes - 1), 0.05);
+}
+END_TEST
+
+/* Every allocation was asked for. */
+START_TEST(zero_is_not_limited)
+{
+	mem_sample_on(0);
+	for (unsigned i = 0; i < 1000; i++) {
+		ck_assert(!mem_sample_passes(100) && mem_sample_due(100));
+		ck_assert_uint_eq(mem_sample_weight(100), 100);
+		if (mem_sample_spend(SAMPLE_NS, i * SAMPLE_NS))
+			mem_sample_check(i * SAMPLE_NS);
+	}
+	mem_sample_off();
+}
+END_TEST
+
 /* An allocation that grows is as likely to be sampled as one that was large initially, and has the
  * same weight. One that shrinks keeps its probability. */
 START_TEST(growing_is_unbiased)
@@ -233,6 +289,8 @@ int main(void)
 	tcase_add_loop_test(tcase, weighs, 0, sizeof(weights) / sizeof(weights[0]));
 	tcase_add_loop_test(tcase, totals_are_unbiased, 0, sizeof(patterns) / sizeof(patterns[0]));
 	tcase_add_test(tcase, growing_is_unbiased);
+	tcase_add_loop_test(tcase, a_thread_spends_little_time_for_samples, 0, 3);
+	tcase_add_test(tcase, zero_is_not_limited);
 	tcase_add_test(tcase, zero_takes_all);
 	tcase_add_test(tcase, on_and_off_are_noticed);
 	tcase_add_test(tcase, large_ones_are_noticed);
