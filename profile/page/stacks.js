@@ -14,7 +14,7 @@ function labelValue(lines, key) {
  * one are the threads. */
 class Stacks {
 	constructor(reader, hasTimes) {
-		const strings = ['all', ...reader.texts()];
+		const strings = ['all'].concat(reader.texts());
 		let count = reader.number();
 		this.frames = count + 1;
 		const columns = [0, 0, 3, 0].map(root => {
@@ -27,8 +27,8 @@ class Stacks {
 		this.strings = strings;
 		this.numberFunctions();
 		this.readNodes(reader);
-		this.threads = ['', ...reader.texts()];
-		this.labels = ['', ...reader.texts()].map(text => text.split('\n').filter(line => line));
+		this.threads = [''].concat(reader.texts());
+		this.labels = [''].concat(reader.texts()).map(text => text.split('\n').filter(line => line));
 		this.sets = [this.readSamples(reader, hasTimes), this.readSamples(reader, false)];
 	}
 	/* Frames of one function, which may be inlined in places, have one number: that of the first one. */
