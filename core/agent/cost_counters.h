@@ -18,6 +18,10 @@ struct cost {
 /* Read all costs so far. */
 void cost_counters_read(struct cost costs[COST_KINDS]);
 
+/* CPU time that the kernel needs for the timer of a CPU sample. The first call measures it. Other timers are set by the
+ * agent's thread, which has their cost. */
+uint64_t cost_timer_ns(void);
+
 /* Time that the kernel needs to deliver a signal and to return from its handler. The first call measures it. */
 uint64_t cost_signal_ns(void);
 
