@@ -27,7 +27,8 @@ enum mask_kind {
 	MASK_RING,     /* as io_uring_enter(2) has it: by a flag, its address is in a structure */
 };
 
-/* Calls that the kernel ends with EINTR after a handler. Those for sockets only if the socket has a time limit. */
+/* Calls that the kernel ends with EINTR after a handler: of sockets, if they have a time limit; of files, in some file systems;
+ * of devices. */
 static const struct {
 	short number, by; /* the call, and the one that is made */
 	unsigned char mask_kind, mask;
@@ -73,6 +74,15 @@ static const struct {
 	{ SYS_splice, SYS_splice, MASK_NONE, 0 },
 	{ SYS_sendfile, SYS_sendfile, MASK_NONE, 0 },
 	{ SYS_fallocate, SYS_fallocate, MASK_NONE, 0 },
+	{ SYS_pread64, SYS_pread64, MASK_NONE, 0 },
+	{ SYS_preadv, SYS_preadv, MASK_NONE, 0 },
+	{ SYS_preadv2, SYS_preadv2, MASK_NONE, 0 },
+	{ SYS_pwrite64, SYS_pwrite64, MASK_NONE, 0 },
+	{ SYS_pwritev, SYS_pwritev, MASK_NONE, 0 },
+	{ SYS_pwritev2, SYS_pwritev2, MASK_NONE, 0 },
+	{ SYS_copy_file_range, SYS_copy_file_range, MASK_NONE, 0 },
+	{ SYS_getrandom, SYS_getrandom, MASK_NONE, 0 },
+	{ SYS_ioctl, SYS_ioctl, MASK_NONE, 0 },
 };
 
 #define ENDINGS (sizeof(endings) / sizeof(*endings))
@@ -118,6 +128,23 @@ static size_t ending_find(const struct thread_call *call)
 	while (i < ENDINGS && endings[i].number != call->number)
 		i++;
 	return call->number != SYS_clock_nanosleep || call_is_absolute_sleep(call) ? i : ENDINGS;
+}
+
+/* From then on the kernel has the time that remains. After other calls, it may still have an earlier one's. */
+static bool kernel_keeps(const struct thread_call *call)
+{
+	switch (call->number) {
+#ifdef SYS_poll
+	case SYS_poll:
+#endif
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_futex:
+	case SYS_restart_syscall:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static void mask_set(uint64_t mask)
@@ -229,6 +256,8 @@ void call_continue(const struct thread *thread, ucontext_t *context, int signo)
 	is_known = call_identify(thread, context, &call);
 	if (is_known)
 		ending = ending_find(&call);
+	if (is_known && ending == ENDINGS && !kernel_keeps(&call))
+		return;
 	if (ending < ENDINGS && !mask_get(ending, &call, &mask))
 		return;
 	mask |= disposition_bit(signo);

@@ -1,6 +1,7 @@
 /* Threads that wait for moments, each time with another time limit, by calls that SA_RESTART does not restart. They make
  * CALLS of them, 10,000 without an argument. Prints "ready", each that failed, their number, and "ok" if none did. */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,13 +12,14 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #define THREADS 2 /* of each kind */
 
 static _Atomic long calls_left, failures;
-static int epoll_fd, ring; /* -1: not permitted */
+static int epoll_fd, terminal, ring; /* -1: not permitted */
 static unsigned long aio;
 
 static int wait_epoll(long us)
@@ -84,6 +86,15 @@ static int wait_aio(long us)
 	return (int)syscall(SYS_io_pgetevents, aio, 1, 1, event, &time, &pair);
 }
 
+/* Many short calls: the kernel looks for a signal, and waits for a moment at most. */
+static int wait_terminal(long us)
+{
+	for (long i = 0; i < us; i++)
+		if (tcdrain(terminal))
+			return -1;
+	return 0;
+}
+
 /* With a structure, and without a mask. */
 static int wait_ring(long us)
 {
@@ -106,10 +117,15 @@ static const struct kind {
 	const char *name;
 	int (*wait)(long us);
 } kinds[] = {
-	{ "epoll_wait", wait_epoll },    { "epoll_pwait", wait_epoll_mask },
-	{ "select", wait_select },       { "pselect", wait_pselect },
-	{ "io_pgetevents", wait_aio },   { "io_uring_enter", wait_ring },
-	{ "sigtimedwait", wait_signal }, { "epoll_wait by number", wait_by_number },
+	{ "epoll_wait", wait_epoll },
+	{ "epoll_pwait", wait_epoll_mask },
+	{ "select", wait_select },
+	{ "pselect", wait_pselect },
+	{ "tcdrain", wait_terminal },
+	{ "io_pgetevents", wait_aio },
+	{ "io_uring_enter", wait_ring },
+	{ "sigtimedwait", wait_signal },
+	{ "epoll_wait by number", wait_by_number },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -137,6 +153,7 @@ int main(int argc, char **argv)
 
 	atomic_store(&calls_left, calls);
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 	ring = (int)syscall(SYS_io_uring_setup, 4, ring_parameters);
 	if (syscall(SYS_io_setup, 4, &aio))
 		return 1;
