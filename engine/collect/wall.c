@@ -160,11 +160,12 @@ static bool wall_is_asked(const struct thread *t, const struct thread_wall *w)
 static bool wall_is_back_asleep(const struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
 {
 	struct wait now = { 0 };
+	struct thread_call call;
 	bool is_same;
 
 	if (w->wait.state != WAIT_WAITING)
 		return true;
-	wait_look(&now, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wait_look(&now, &call, atomic_load(&t->tid), cpu_ns, &w->seen);
 	is_same = wait_is_same_place(&now, &w->wait);
 	wait_clear(&now);
 	return is_same;
