@@ -35,7 +35,7 @@ FUNCTION(stub, "jmp by_number\n .balign 16");
 FUNCTION(by_stub, "mov $34, %edi\n call stub\n ret");
 FUNCTION(by_address, "mov $34, %edi\n call *address(%rip)\n ret\n"
 		     ".pushsection .data\n address: .quad by_number\n .popsection");
-FUNCTION(linker_stub, "endbr64\n bnd jmp *address(%rip)\n .balign 16");
+FUNCTION(linker_stub, "endbr64\n .byte 0xf2; jmp *address(%rip)\n .balign 16");
 FUNCTION(by_linker_stub, "mov $34, %edi\n call linker_stub\n ret");
 
 /* syscall(2) of musl. */
