@@ -244,6 +244,7 @@ static bool wait_look_by_function(struct wait *wait, pid_t tid)
 	wait->number = -1;
 	wait->cause = (uint8_t)wait_cause_of_function(name);
 	wait->is_futex = wait->cause == WAIT_LOCK && !strncmp(name, "futex_", 6);
+	wait->first = (uintptr_t)tid * sizeof(uint32_t); /* in place of a futex's address */
 	return true;
 }
 

@@ -155,16 +155,17 @@ static void wait_name_lock(struct wait *wait, struct symbols *symbols, struct fu
 void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const uintptr_t *pcs,
 			     size_t count)
 {
+	uintptr_t key = wait->lock ? wait->lock : wait->first;
 	const struct use *use;
 	struct futex *futex;
 
 	if (!wait->is_futex || wait->cause == WAIT_GIL || !symbols)
 		return;
 	use = use_by_stack(symbols, pcs, count);
-	futex = futex_at(wait->lock);
+	futex = futex_at(key);
 	if (use)
 		futex->use = use;
-	else if (wait->lock)
+	else if (key)
 		use = futex->use;
 	if (use)
 		wait->cause = use->cause;

@@ -11,7 +11,7 @@
 /* Set the cause of WAIT, if it is a futex, by the innermost known function on the stack; remove the
  * owner that does not fit the kind of lock. PCS are innermost first; all but the first are return
  * addresses. If the wait was over before the stack was taken, the last known use of the same futex
- * decides. */
+ * decides, or of this thread if the futex is not known. */
 void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const uintptr_t *pcs,
 			     size_t count);
 

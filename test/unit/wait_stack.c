@@ -102,6 +102,24 @@ START_TEST(uses)
 }
 END_TEST
 
+/* Where the futex is not known, the thread is. */
+START_TEST(last_use_of_a_thread)
+{
+	struct wait wait = futex(0);
+
+	wait.first = 4000;
+	set_cause(&wait, COND, WORK);
+	wait.cause = WAIT_LOCK;
+	set_cause(&wait, WORK, WORK);
+	ck_assert_int_eq(wait.cause, WAIT_CONDITION);
+	wait = futex(0);
+	wait.first = 4004;
+	set_cause(&wait, WORK, WORK);
+	ck_assert_int_eq(wait.cause, WAIT_LOCK);
+	wait_clear(&wait);
+}
+END_TEST
+
 /* The owner was found in a word of another form of lock. */
 START_TEST(owner_of_another_form)
 {
@@ -185,6 +203,7 @@ int main(void)
 	TCase *tests = tcase_create("all");
 
 	tcase_add_loop_test(tests, uses, 0, sizeof(rows) / sizeof(*rows));
+	tcase_add_test(tests, last_use_of_a_thread);
 	tcase_add_test(tests, owner_of_another_form);
 	tcase_add_test(tests, the_last_use_of_the_futex);
 	tcase_add_test(tests, locks_have_names);
