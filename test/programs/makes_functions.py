@@ -14,19 +14,22 @@ while agent.asprof_agent_running() != 1:
 agent.asprof_agent_flush()
 
 
-def asks():
-    return bytearray(50000)
+def asks(size=20000):
+    sum(range(1000))  # a thread that only allocates is sampled at long intervals
+    return bytearray(size)
 
 
 for lot in range(LOTS):
     space = {"asks": asks, "kept": kept}
     first = lot * LOT
-    lines = ["def keeps_%d(): kept.append(asks())" % lot]
+    # So large that it is sampled, and five times, because a busy machine loses samples.
+    lines = ["def keeps_%d(): kept.append(asks(4000000))" % lot]
     lines += ["def made_%d(): return asks()" % (first + i) for i in range(LOT)]
     exec(compile("\n".join(lines), "lot%d.py" % lot, "exec"), space)
-    space["keeps_%d" % lot]()
     for i in range(LOT):
         space["made_%d" % (first + i)]()
+        if i % 1000 == 0:
+            space["keeps_%d" % lot]()
     agent.asprof_agent_flush()
-print(len(kept), flush=True)
+print(len(kept) // 5, flush=True)
 os._exit(0)  # with all of it

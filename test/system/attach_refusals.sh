@@ -78,16 +78,27 @@ for _ in {1..3}; do
 done
 end
 
+# await_zombie: until the first thread of $pid has ended.
+await_zombie() {
+	for _ in {1..500}; do
+		grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null && return
+		sleep 0.02
+	done
+	fail "process $pid does not end"
+}
+
 begin zombie
+await_zombie
 refused 'has ended its first thread'
 end
 
 sh -c 'sleep 0 & echo $!; exec sleep 100' >"$work/out" &
 parent=$!
-for _ in {1..500}; do
-	pid=$(cat "$work/out") && grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null && break
+until [ -s "$work/out" ]; do
 	sleep 0.02
 done
+pid=$(cat "$work/out")
+await_zombie
 refused 'has ended$'
 kill $parent
 wait $parent
