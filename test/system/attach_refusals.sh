@@ -92,6 +92,7 @@ await_zombie
 refused 'has ended its first thread'
 end
 
+rm "$work/out"
 sh -c 'sleep 0 & echo $!; exec sleep 100' >"$work/out" &
 parent=$!
 until [ -s "$work/out" ]; do
