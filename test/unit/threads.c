@@ -193,6 +193,7 @@ static void *late(void *unused)
 START_TEST(a_thread_that_was_found_registers_itself)
 {
 	pthread_t thread;
+	uint32_t count;
 	int reaped = 0;
 
 	sem_init(&adopted, 0, 0);
@@ -205,12 +206,13 @@ START_TEST(a_thread_that_was_found_registers_itself)
 	sem_wait(&ready);
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 1);
-	ck_assert_uint_eq(thread_slot_count(), before + 1);
+	count = thread_slot_count(); /* (a sanitizer has a thread too) */
 	ck_assert(!slot_of_tid(tid)->found);
 	/* The other way round. */
 	threads_adopt(tid, 0, 0);
 	threads_reap(count_last, &reaped);
 	ck_assert_int_eq(reaped, 2);
+	ck_assert_uint_eq(thread_slot_count(), count);
 	ck_assert(!slot_of_tid(tid)->found);
 	sem_post(&leave);
 	pthread_join(thread, NULL);
