@@ -1,4 +1,4 @@
-/* Twenty-four profiled children end, one after another, on a busy processor. Prints the
+/* Eight profiled children end, one after another, on a busy processor. Prints the
  * milliseconds of CPU time that this process used to wait for them. Usage: reaps
  * [programs|threads]: the children are programs with two threads instead of forks. */
 #include <pthread.h>
@@ -14,8 +14,8 @@
 
 #include "test/programs/profiled.h"
 
-#define CHILDREN 24
-#define OTHERS   3
+#define CHILDREN 8
+#define OTHERS   2
 
 static void fail(const char *what)
 {
