@@ -93,7 +93,8 @@ refused 'has ended its first thread'
 end
 
 rm "$work/out"
-sh -c 'sleep 0 & echo $!; exec sleep 100' >"$work/out" &
+# (Not at once: the shell would take its status.)
+sh -c 'sleep 2 & echo $!; exec sleep 100' >"$work/out" &
 parent=$!
 until [ -s "$work/out" ]; do
 	sleep 0.02
