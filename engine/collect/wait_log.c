@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/cost.h"
 #include "core/own_thread.h"
+#include "core/text/hash.h"
 #include "core/timer/thread_timer.h"
 #include "engine/process/thread_count.h"
 #include "engine/process/tids.h"
@@ -50,19 +51,10 @@ static struct {
 	uint16_t known[KNOWN_TEXTS]; /* numbers of texts by hash */
 } waits;
 
-static uint32_t hash_of(const char *text)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *text; text++)
-		hash = (hash ^ (uint8_t)*text) * 16777619u;
-	return hash;
-}
-
 /* Returns the number of TEXT, or 0 if there is no room. */
 static uint32_t text_number(const char *text)
 {
-	uint16_t *known = &waits.known[hash_of(text) % KNOWN_TEXTS];
+	uint16_t *known = &waits.known[text_hash(text) % KNOWN_TEXTS];
 	char *copy;
 
 	if (*known && !strcmp(waits.texts[*known - 1], text))
@@ -106,9 +98,8 @@ static void thread_look_at(struct logged_thread *t, uint64_t cpu_ns, uint32_t ti
 {
 	char lines[WAIT_LINES_MAX] = "";
 	struct wait wait = { 0 };
-	struct thread_call call;
 
-	wait_look(&wait, &call, t->tid, cpu_ns, &t->seen);
+	wait_look(&wait, t->tid, cpu_ns, &t->seen);
 	t->is_waiting = wait.state == WAIT_WAITING;
 	t->cpu_ns = cpu_ns;
 	thread_set_state(t, wait_lines(&wait, lines) ? text_number(lines) : 0, time);

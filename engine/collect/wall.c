@@ -160,12 +160,11 @@ static bool wall_is_asked(const struct thread *t, const struct thread_wall *w)
 static bool wall_is_back_asleep(const struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
 {
 	struct wait now = { 0 };
-	struct thread_call call;
 	bool is_same;
 
 	if (w->wait.state != WAIT_WAITING)
 		return true;
-	wait_look(&now, &call, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wait_look(&now, atomic_load(&t->tid), cpu_ns, &w->seen);
 	is_same = wait_is_same_place(&now, &w->wait);
 	wait_clear(&now);
 	return is_same;
@@ -242,15 +241,19 @@ static void wall_find_owner(struct wait *wait, const struct thread *t)
 /* Look once at a thread that sleeps: it waits for the same as long as it does not run. */
 static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 {
-	struct thread_call call;
-
 	if (w->wait.state != WAIT_UNKNOWN)
 		return;
-	wait_look(&w->wait, &call, atomic_load(&t->tid), w->cpu_ns, &w->seen);
+	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
 	if (w->wait.state != WAIT_WAITING)
 		wait_clear(&w->wait);
 	wall_find_owner(&w->wait, t);
 	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
+}
+
+/* Returns NULL if no owner is known, or its stack is not requested. */
+static struct wall_owner *wall_request_owner(const struct wait *wait)
+{
+	return wait->owner ? wall_owner_request(wait->owner, clock_monotonic_ns()) : NULL;
 }
 
 /* The lock that sleeping T waits for may have another owner now, or the owner may have run. Then the
@@ -267,7 +270,7 @@ static void wall_follow_owner(struct thread *t, struct thread_wall *w)
 	is_same = now.owner == w->wait.owner;
 	if (is_same && (!now.owner || (w->owner && wall_owner_is_current(w->owner))))
 		return;
-	next = now.owner ? wall_owner_request(now.owner, clock_monotonic_ns()) : NULL;
+	next = wall_request_owner(&now);
 	if (is_same && !next && !w->owner)
 		return;
 	wall_write_event(wall.jfr, t);
@@ -284,7 +287,7 @@ static void wall_count_returned(struct thread *t, struct thread_wall *w, struct 
 	wait_move(&w->wait, wait);
 	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
 	wall_owner_free(w->owner);
-	w->owner = w->wait.owner ? wall_owner_request(w->wait.owner, clock_monotonic_ns()) : NULL;
+	w->owner = wall_request_owner(&w->wait);
 	w->cpu_ns = cpu_ns;
 	w->settled = true;
 	wall_count_sleeper(t, w, visits);
@@ -309,12 +312,11 @@ static void wall_keep_earlier(struct thread_wall *w)
 static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_ns, uint32_t visits)
 {
 	struct wait wait = { 0 };
-	struct thread_call call;
 
-	wait_look(&wait, &call, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
 	wall_find_owner(&wait, t);
 	if (w->known && wait.state == WAIT_WAITING && !wall_is_asked(t, w) &&
-	    !thread_context_may_exist() && wall_place_is_same(&w->place, &call)) {
+	    !thread_context_may_exist() && wall_place_is_same(&w->place, &wait)) {
 		wall_count_returned(t, w, &wait, cpu_ns, visits);
 		return;
 	}
@@ -324,11 +326,9 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 	w->owed[wait.state] += visits;
 	if (wait.state == WAIT_WAITING) {
 		wait_move(&w->asked_wait, &wait);
-		wall_place_see(&w->asked_place, &call);
+		wall_place_see(&w->asked_place, &w->asked_wait);
 		wall_owner_free(w->asked_owner);
-		w->asked_owner = w->asked_wait.owner ? wall_owner_request(w->asked_wait.owner,
-									  clock_monotonic_ns())
-						     : NULL;
+		w->asked_owner = wall_request_owner(&w->asked_wait);
 	}
 	w->asked = wall_interrupt(t);
 }

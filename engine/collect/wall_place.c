@@ -46,17 +46,17 @@ static size_t copy_readable(char to[WALL_PLACE_BYTES_MAX], uintptr_t address)
 	return done;
 }
 
-void wall_place_see(struct wall_place *place, const struct thread_call *call)
+void wall_place_see(struct wall_place *place, const struct wait *wait)
 {
 	wall_place_clear(place);
-	if (!call->pc || call->sp % sizeof(uintptr_t) || copies >= WALL_PLACE_COPIES_MAX)
+	if (!wait->pc || wait->sp % sizeof(uintptr_t) || copies >= WALL_PLACE_COPIES_MAX)
 		return;
-	*place = (struct wall_place){ .number = call->number, .sp = call->sp, .pc = call->pc };
+	*place = (struct wall_place){ .number = wait->number, .sp = wait->sp, .pc = wait->pc };
 	place->copy = malloc(WALL_PLACE_BYTES_MAX);
 	if (!place->copy)
 		return;
 	copies++;
-	place->bytes = (uint32_t)copy_readable((char *)place->copy, call->sp);
+	place->bytes = (uint32_t)copy_readable((char *)place->copy, wait->sp);
 }
 
 static bool is_return_address(uintptr_t word, const uintptr_t *pcs, size_t depth)
@@ -112,12 +112,12 @@ void wall_place_learn(struct wall_place *place, struct wall_place *seen, const u
 	copy_free(place);
 }
 
-bool wall_place_is_same(const struct wall_place *place, const struct thread_call *call)
+bool wall_place_is_same(const struct wall_place *place, const struct wait *wait)
 {
 	static uintptr_t stack[WALL_PLACE_BYTES_MAX / sizeof(uintptr_t)];
 
-	if (!place->words || call->number != place->number || call->sp != place->sp ||
-	    call->pc != place->pc || process_memory_read(place->sp, stack, place->bytes))
+	if (!place->words || wait->number != place->number || wait->sp != place->sp ||
+	    wait->pc != place->pc || process_memory_read(place->sp, stack, place->bytes))
 		return false;
 	for (uint32_t i = 0; i < place->count; i++)
 		if (stack[place->words[i].index] != place->words[i].value)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/sample/thread_call.h"
+#include "engine/wait/wait.h"
 
 /* Stacks with more frames or bytes are not recognized. */
 #define WALL_PLACE_FRAMES_MAX 64
@@ -33,16 +33,16 @@ struct wall_place {
 	uint32_t count;                /* of words */
 };
 
-/* Set PLACE to that of a thread that waits in CALL, just before a signal is sent to it. */
-void wall_place_see(struct wall_place *place, const struct thread_call *call);
+/* Set PLACE to that of a thread in the call of WAIT, just before a signal is sent to it. */
+void wall_place_see(struct wall_place *place, const struct wait *wait);
 
 /* Move SEEN to PLACE, with the stack PCS that the signal's handler found. Nothing is learned if the return address of a
  * frame was not in memory: of an interpreter's frame, or if the thread was elsewhere. SEEN is then none. */
 void wall_place_learn(struct wall_place *place, struct wall_place *seen, const uintptr_t *pcs,
 		      size_t depth);
 
-/* True if a thread in CALL waits in the stack that was learned. */
-bool wall_place_is_same(const struct wall_place *place, const struct thread_call *call);
+/* True if a thread in the call of WAIT waits in the stack that was learned. */
+bool wall_place_is_same(const struct wall_place *place, const struct wait *wait);
 
 /* Free what PLACE owns, and make it none. */
 void wall_place_clear(struct wall_place *place);

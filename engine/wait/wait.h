@@ -10,14 +10,14 @@
 
 /* A zeroed wait is unknown. */
 struct wait {
-	uint8_t state;    /* enum wait_state */
-	uint8_t cause;    /* enum wait_cause; WAIT_NO_CAUSE unless waiting */
-	bool has_timeout; /* of an event loop's wait; see wait_cause() */
-	uint8_t end;      /* of that wait: enum ready_wait_end */
-	bool is_futex;    /* the stack may change the cause: wait_set_cause_by_stack() */
-	long number;      /* of the system call; -1: none, or not known */
-	uintptr_t sp,
-		first; /* stack pointer and first argument of that call; 0 and the thread: not known */
+	uint8_t state;       /* enum wait_state */
+	uint8_t cause;       /* enum wait_cause; WAIT_NO_CAUSE unless waiting */
+	bool has_timeout;    /* of an event loop's wait; see wait_cause() */
+	uint8_t end;         /* of that wait: enum ready_wait_end */
+	bool is_futex;       /* the stack may change the cause: wait_set_cause_by_stack() */
+	long number;         /* of the system call; -1: none, or not known */
+	uintptr_t sp, pc;    /* after the return of that call; 0: not known */
+	uintptr_t first;     /* its first argument; of the thread if it is not known */
 	uintptr_t lock;      /* address of the futex; 0: none */
 	pid_t owner;         /* of the lock; 0: unknown */
 	uint8_t owner_kinds; /* forms of the lock that are possible: 1 << enum wait_owner_kind */

@@ -192,6 +192,7 @@ void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call)
 
 	wait->number = call->number;
 	wait->sp = call->sp;
+	wait->pc = call->pc;
 	wait->first = arguments[0];
 	wait->has_timeout = row && call_has_timeout(row, arguments);
 	wait->cause = call->number < 0 ? WAIT_PAGE_FAULT : row ? (uint8_t)row->cause : WAIT_SYSCALL;
@@ -244,7 +245,7 @@ static bool wait_look_by_function(struct wait *wait, pid_t tid)
 	wait->number = -1;
 	wait->cause = (uint8_t)wait_cause_of_function(name);
 	wait->is_futex = wait->cause == WAIT_LOCK && !strncmp(name, "futex_", 6);
-	wait->first = (uintptr_t)tid * sizeof(uint32_t); /* in place of a futex's address */
+	wait->first = (uintptr_t)tid * sizeof(uint32_t); /* identifies the futex by its waiter */
 	return true;
 }
 
@@ -356,22 +357,21 @@ void wait_seen_clear(struct wait_seen *seen)
 	*seen = (struct wait_seen){ 0 };
 }
 
-void wait_look(struct wait *wait, struct thread_call *call, pid_t tid, uint64_t cpu_ns,
-	       struct wait_seen *seen)
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
 {
+	struct thread_call call;
 	bool is_waiting;
 	char text[256];
 	ssize_t length;
 
 	wait_clear(wait);
-	*call = (struct thread_call){ .number = -1 };
 	if (detail == WAIT_OFF)
 		return;
 	length = thread_file_read(tid, "syscall", &seen->call_fd, text, sizeof(text));
 	if (length == -ENOENT || length == -ESRCH || length == -EAGAIN)
 		return;
-	is_waiting = length > 0 ? wait_call_parse(call, text) : wait_look_by_function(wait, tid);
+	is_waiting = length > 0 ? wait_call_parse(&call, text) : wait_look_by_function(wait, tid);
 	if (is_waiting && length > 0)
-		wait_set_call(wait, tid, call);
+		wait_set_call(wait, tid, &call);
 	wait->state = is_waiting ? WAIT_WAITING : state_by_times(tid, cpu_ns, seen);
 }

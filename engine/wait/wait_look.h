@@ -27,11 +27,10 @@ struct wait_seen {
 #define WAIT_FILES_MAX        256
 #define WAIT_OPENS_PER_SECOND 5000
 
-/* Set *WAIT to what thread TID does now, and *CALL to the system call in which it waits (pc 0: none); CPU_NS is its CPU
- * time. A thread that does not wait is running or runnable at random, in proportion to both times since the last such
- * look. The moment itself is no measure: the agent's thread needs a processor to look, and so takes it from a thread. */
-void wait_look(struct wait *wait, struct thread_call *call, pid_t tid, uint64_t cpu_ns,
-	       struct wait_seen *seen);
+/* Set *WAIT to what thread TID does now; CPU_NS is its CPU time. A thread that does not wait is running or runnable at
+ * random, in proportion to both times since the last such look. The moment itself is no measure: the agent's thread needs
+ * a processor to look, and so takes it from a thread. */
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen);
 
 /* True if the thread, which has not run since it waited, is in the run queue now. False if it has no
  * open file: the look would take too long for threads that sleep all the time. */

@@ -387,7 +387,6 @@ static void *spins(void *unused)
 START_TEST(a_thread_that_runs)
 {
 	struct wait_seen seen = { 0 };
-	struct thread_call call;
 	struct wait wait = { 0 };
 	pthread_t thread;
 
@@ -396,21 +395,21 @@ START_TEST(a_thread_that_runs)
 	while (!spinning)
 		sched_yield();
 	do
-		wait_look(&wait, &call, spinning, 1000, &seen);
+		wait_look(&wait, spinning, 1000, &seen);
 	while (wait.state != WAIT_RUNNING && wait.state != WAIT_RUNNABLE);
 	ck_assert_uint_eq(seen.cpu_ns, 1000);
 	/* It has not run since. */
-	wait_look(&wait, &call, spinning, 1000, &seen);
+	wait_look(&wait, spinning, 1000, &seen);
 	ck_assert_int_eq(wait.state, WAIT_RUNNABLE);
 	wait_look_detail(WAIT_OFF);
 	ck_assert_int_eq(seen.call_fd, 0); /* there is no descriptor table for it */
 	ck_assert(!wait_is_over(&seen));
-	wait_look(&wait, &call, spinning, 2000, &seen);
+	wait_look(&wait, spinning, 2000, &seen);
 	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
 	stops = true;
 	pthread_join(thread, NULL);
 	wait_look_detail(WAIT_ALL);
-	wait_look(&wait, &call, 0x3fffffff, 1000, &seen); /* no such thread */
+	wait_look(&wait, 0x3fffffff, 1000, &seen); /* no such thread */
 	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
 }
 END_TEST

@@ -155,13 +155,9 @@ bool wait_look_is_on(void)
 	return found.state != WAIT_UNKNOWN;
 }
 
-static struct thread_call found_call;
-
-void wait_look(struct wait *wait, struct thread_call *call, pid_t tid, uint64_t cpu_ns,
-	       struct wait_seen *seen)
+void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *seen)
 {
 	(void)cpu_ns, (void)seen;
-	*call = found_call;
 	ck_assert_int_ge(tid, 100);
 	looked += wait_look_is_on();
 	wait_clear(wait);
@@ -287,7 +283,6 @@ static void setup(void)
 	looks = counted = looked = 0;
 	cut = false;
 	found = (struct wait){ 0 };
-	found_call = (struct thread_call){ 0 };
 	is_over = false;
 	end_before = end_now = READY_WAIT_UNKNOWN;
 	can_interrupt = true;
@@ -823,7 +818,8 @@ static void learns_place(uintptr_t *stack)
 	finds(WAIT_WAITING, WAIT_SLEEP);
 	stack[1] = 0x21;
 	stack[3] = 0x22;
-	found_call = (struct thread_call){ .number = 1, .sp = (uintptr_t)stack, .pc = 0x20 };
+	found.sp = (uintptr_t)stack;
+	found.pc = 0x20;
 	visit(0, 1);
 	sleeps(0, 0x20);
 }

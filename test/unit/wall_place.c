@@ -16,7 +16,7 @@ static const uintptr_t pcs[] = { PC, 0x2000, 0x3000 };
 
 /* A stack with two return addresses, and an old copy of the second one. */
 static uintptr_t stack[WORDS];
-static struct thread_call call;
+static struct wait call;
 static struct wall_place place, seen;
 
 static void setup(void)
@@ -24,7 +24,7 @@ static void setup(void)
 	memset(stack, 0, sizeof(stack));
 	stack[INNER] = pcs[1];
 	stack[OUTER] = stack[OLD] = pcs[2];
-	call = (struct thread_call){ .number = 1, .sp = (uintptr_t)stack, .pc = PC };
+	call = (struct wait){ .number = 1, .sp = (uintptr_t)stack, .pc = PC };
 }
 
 static void learn(const uintptr_t *frames, size_t depth)
@@ -48,7 +48,7 @@ START_TEST(the_same_stack)
 	learn(pcs, 3);
 	ck_assert(wall_place_is_same(&place, &call));
 	stack[LOCAL] = stack[ABOVE] = 7;
-	call.arguments[0] = 5;
+	call.first = 5;
 	ck_assert(wall_place_is_same(&place, &call));
 	wall_place_clear(&place);
 	ck_assert(!wall_place_is_same(&place, &call));
@@ -67,7 +67,7 @@ END_TEST
 
 START_TEST(another_call)
 {
-	struct thread_call others[] = { call, call, call };
+	struct wait others[] = { call, call, call };
 
 	learn(pcs, 3);
 	others[0].number++;

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/secret.h"
+#include "core/text/hash.h"
 #include "upload/aws/ini.h"
 #include "upload/files/file.h"
 #include "upload/http/http_curl.h"
@@ -40,16 +41,6 @@ int64_t aws_now(const struct aws *aws)
 	return aws->now() + aws->skew;
 }
 
-/* FNV-1a. */
-static uint32_t aws_hash(const char *text)
-{
-	uint32_t hash = 2166136261u;
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 16777619u;
-	return hash;
-}
-
 void aws_warn(struct aws *aws, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];
@@ -61,7 +52,7 @@ void aws_warn(struct aws *aws, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	hash = aws_hash(line);
+	hash = text_hash(line);
 	for (size_t i = 0; i < aws->warned_count && i < WARNED_MAX; i++)
 		if (aws->warned[i] == hash)
 			return;
