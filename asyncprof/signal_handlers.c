@@ -352,17 +352,20 @@ static void action_show_program(int signo, struct sigaction *action)
 		*action = by_default;
 }
 
-/* Set the library's handler of a fault. It calls the program's handler, which needs its own signal mask and stack. */
-static int fault_set_action(int signo, struct sigaction *action, struct sigaction *before)
+/* Set the library's ACTION of a fault. It calls the program's handler, which needs its own signal mask and stack. */
+static int fault_set_action(int signo, const struct sigaction *action, struct sigaction *before)
 {
-	if (REAL(sigaction)(signo, NULL, before))
+	struct sigaction engine = *action, program;
+
+	if (REAL(sigaction)(signo, NULL, &program))
 		return -1;
-	action_show_program(signo, before);
-	action_take_program(action, before);
-	if (REAL(sigaction)(signo, action, before))
+	action_show_program(signo, &program);
+	action_take_program(&engine, &program);
+	if (REAL(sigaction)(signo, &engine, before))
 		return -1;
-	action_show_program(signo, before);
-	fault_store(signo, action, before);
+	program = *before;
+	action_show_program(signo, &program);
+	fault_store(signo, &engine, &program);
 	return 0;
 }
 
@@ -375,13 +378,10 @@ int async_profiler_set_action(int signo, const struct sigaction *action, struct 
 	if (signo != SIGIO) {
 		if (action)
 			action = action_wrap(signo, action, &changed);
-		if (action && async_profiler_contains((void *)action->sa_handler)) {
-			changed = *action;
-			if (fault_set_action(signo, &changed, &before))
-				return -1;
-		} else if (REAL(sigaction)(signo, action, &before)) {
+		if (action && async_profiler_contains((void *)action->sa_handler)
+			    ? fault_set_action(signo, action, &before)
+			    : REAL(sigaction)(signo, action, &before))
 			return -1;
-		}
 		action_show_program(signo, &before);
 		action_show_library(signo, !action, &before);
 	}
