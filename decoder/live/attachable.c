@@ -18,8 +18,6 @@
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/target.h"
 
-#define STATUS_MAX (1u << 20)
-
 /* How often, in intervals of 10 ms, to look whether a thread can be stopped. */
 #define WAIT_LOOKS 100
 
@@ -43,28 +41,17 @@ static int refuse(struct check *check, int err, const char *format, ...)
 	return err;
 }
 
-static int read_text(struct buf *text, int fd)
-{
-	int err = fd < 0 ? fd : buf_append_file(text, fd);
-
-	if (fd >= 0)
-		close(fd);
-	return err ? err : buf_string(text) ? 0 : -ENOMEM;
-}
-
 /* The number in the line KEY, like "\nUid:", of the status file TEXT; -1 if it is missing. */
 static long status_number(struct buf *text, const char *key)
 {
-	const char *at = strstr(buf_string(text), key);
+	const char *value = target_status_value(text, key);
 
-	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+	return *value ? strtol(value, NULL, 10) : -1;
 }
 
 static char status_state(struct buf *text)
 {
-	const char *at = strstr(buf_string(text), "\nState:\t");
-
-	return at ? at[strlen("\nState:\t")] : 0;
+	return *target_status_value(text, "\nState:\t");
 }
 
 /* ---- Checks, in this order ---- */
@@ -74,7 +61,7 @@ static bool all_wait_for_kernel(struct check *check)
 {
 	int fd = target_open_file(&check->target, "task", O_RDONLY | O_DIRECTORY);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	struct buf text = BUF_INIT(STATUS_MAX);
+	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
 	bool all = list != NULL;
 	struct dirent *entry;
 	char name[300];
@@ -84,8 +71,7 @@ static bool all_wait_for_kernel(struct check *check)
 			continue;
 		snprintf(name, sizeof(name), "task/%s/status", entry->d_name);
 		buf_reset(&text);
-		all = !read_text(&text, target_open_file(&check->target, name, O_RDONLY)) &&
-		      status_state(&text) == 'D';
+		all = !target_read_file(&text, &check->target, name) && status_state(&text) == 'D';
 	}
 	if (list)
 		closedir(list);
@@ -180,7 +166,8 @@ static long yama_scope(void)
 	struct buf text = BUF_INIT(64);
 	long scope = -1;
 
-	if (!read_text(&text, open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC)))
+	if (!target_read_fd(&text,
+			    open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC)))
 		scope = strtol(buf_string(&text), NULL, 10);
 	buf_free(&text);
 	return scope;
@@ -241,11 +228,11 @@ static int check_executable(struct check *check)
 /* As many filters as this process has: those of the container, under which agents work. */
 static bool filters_are_own(struct check *check)
 {
-	struct buf own = BUF_INIT(STATUS_MAX);
+	struct buf own = BUF_INIT(TARGET_STATUS_MAX);
 	long filters = status_number(&check->status, "\nSeccomp_filters:");
 	bool are = false;
 
-	if (!read_text(&own, open("/proc/self/status", O_RDONLY | O_CLOEXEC)))
+	if (!target_read_fd(&own, open("/proc/self/status", O_RDONLY | O_CLOEXEC)))
 		are = filters > 0 && filters == status_number(&own, "\nSeccomp_filters:");
 	buf_free(&own);
 	return are;
@@ -272,7 +259,7 @@ static int (*const checks[])(struct check *check) = {
 
 int attachable_check(pid_t pid, bool is_forced, char problem[ATTACHABLE_PROBLEM_MAX])
 {
-	struct check check = { .status = BUF_INIT(STATUS_MAX),
+	struct check check = { .status = BUF_INIT(TARGET_STATUS_MAX),
 			       .is_forced = is_forced,
 			       .problem = problem };
 	int err = target_open(&check.target, pid);
@@ -281,7 +268,7 @@ int attachable_check(pid_t pid, bool is_forced, char problem[ATTACHABLE_PROBLEM_
 		return refuse(&check, err,
 			      err == -ESRCH ? "does not exist" : "cannot be inspected: %s",
 			      strerror(-err));
-	err = read_text(&check.status, target_open_file(&check.target, "status", O_RDONLY));
+	err = target_read_file(&check.status, &check.target, "status");
 	if (err)
 		refuse(&check, err, "has ended");
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(*checks); i++)

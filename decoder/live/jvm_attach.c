@@ -32,7 +32,6 @@
 /* HotSpot's directory for its socket. */
 #define FOLDER "/tmp"
 
-#define STATUS_MAX    (1u << 20)
 #define WORDS_MAX     (4u << 20)
 #define RECORDING_MAX ((size_t)256 << 20)
 
@@ -92,19 +91,14 @@ static bool sees_file(const struct target *target, const char *path)
 /* Copy the rest of the line that begins with KEY in the process's status file. */
 static bool read_status(const struct target *target, const char *key, char *value, size_t size)
 {
-	struct buf text = BUF_INIT(STATUS_MAX);
-	int fd = target_open_file(target, "status", O_RDONLY);
-	const char *at = NULL;
+	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
+	const char *at =
+		target_read_file(&text, target, "status") ? "" : target_status_value(&text, key);
+	bool is_there = *at;
 
-	if (fd >= 0 && !buf_append_file(&text, fd) && buf_string(&text))
-		at = strstr(buf_string(&text), key);
-	if (at)
-		snprintf(value, size, "%.*s", (int)strcspn(at + strlen(key), "\n"),
-			 at + strlen(key));
-	if (fd >= 0)
-		close(fd);
+	snprintf(value, size, "%.*s", (int)strcspn(at, "\n"), at);
 	buf_free(&text);
-	return at != NULL;
+	return is_there;
 }
 
 /* Without a handler of SIGQUIT, the request to listen would end the process. */
@@ -139,13 +133,9 @@ static bool is_hotspot(const struct target *target)
 static bool words_have(const struct target *target, const char *name, const char *text)
 {
 	struct buf words = BUF_INIT(WORDS_MAX);
-	int fd = target_open_file(target, name, O_RDONLY);
 	bool have;
 
-	if (fd >= 0) {
-		buf_append_file(&words, fd);
-		close(fd);
-	}
+	target_read_file(&words, target, name); /* of a larger file, its start */
 	have = words.length && memmem(words.data, words.length, text, strlen(text));
 	buf_free(&words);
 	return have;
@@ -287,12 +277,9 @@ static int fail_with_line(struct session *s, struct buf *text)
 /* Read the file NAME, which the JVM has written. */
 static int read_file(const struct session *s, const char *name, struct buf *text)
 {
-	int fd = openat(s->place_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), err;
+	int fd = openat(s->place_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	err = fd < 0 ? -errno : buf_append_file(text, fd);
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return target_read_fd(text, fd < 0 ? -errno : fd);
 }
 
 /* Let the library do COMMAND. */

@@ -19,25 +19,24 @@
 #include "core/buf.h"
 #include "core/text/auxv.h"
 
-/* Limit of the status file: a process may have 65,536 groups. */
-#define STATUS_MAX (1u << 20)
-
 #define AUXV_MAX 65536
 
-static int target_read_file(struct buf *text, const struct target *target, const char *name)
+int target_read_fd(struct buf *text, int fd)
 {
-	int fd = target_open_file(target, name, O_RDONLY), err = fd < 0 ? fd : 0;
+	int err = fd < 0 ? fd : buf_append_file(text, fd);
 
-	if (!err)
-		err = buf_append_file(text, fd);
 	if (fd >= 0)
 		close(fd);
 	return err ? err : buf_string(text) ? 0 : -ENOMEM;
 }
 
-/* Returns the value of KEY's line, where KEY is like "\nUid:", or "". The kernel escapes newlines in the process
- * name. */
-static const char *status_value(struct buf *text, const char *key)
+int target_read_file(struct buf *text, const struct target *target, const char *name)
+{
+	return target_read_fd(text, target_open_file(target, name, O_RDONLY));
+}
+
+/* (The kernel escapes newlines in the process name.) */
+const char *target_status_value(struct buf *text, const char *key)
 {
 	const char *at = strstr(buf_string(text), key);
 
@@ -53,7 +52,7 @@ int target_open_file(const struct target *target, const char *path, int flags)
 
 int target_open(struct target *target, pid_t pid)
 {
-	struct buf text = BUF_INIT(STATUS_MAX);
+	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
 	char path[32];
 	int err;
 
@@ -64,7 +63,7 @@ int target_open(struct target *target, pid_t pid)
 		return errno == ENOENT ? -ESRCH : -errno;
 	err = target_read_file(&text, target, "status");
 	/* /proc also contains threads, under their thread IDs. */
-	if (err == -ENOENT || (!err && atoi(status_value(&text, "\nTgid:")) != pid))
+	if (err == -ENOENT || (!err && atoi(target_status_value(&text, "\nTgid:")) != pid))
 		err = -ESRCH;
 	buf_free(&text);
 	if (err)
@@ -163,22 +162,23 @@ static int target_check_secure(const struct target *target)
 
 int target_user_read(struct target_user *user, const struct target *target)
 {
-	struct buf text = BUF_INIT(STATUS_MAX);
+	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
 	int err = target_read_file(&text, target, "status");
 
 	*user = (struct target_user){ 0 };
 	if (!err)
 		err = target_check_secure(target);
 	if (!err)
-		err = status_parse_id(status_value(&text, "\nUid:"), &user->uid);
+		err = status_parse_id(target_status_value(&text, "\nUid:"), &user->uid);
 	if (!err)
-		err = status_parse_id(status_value(&text, "\nGid:"), &user->gid);
+		err = status_parse_id(target_status_value(&text, "\nGid:"), &user->gid);
 	if (!err)
-		err = status_parse_groups(user, status_value(&text, "\nGroups:"));
-	if (!err && sscanf(status_value(&text, "\nCapEff:"), "%" SCNx64, &user->capabilities) != 1)
+		err = status_parse_groups(user, target_status_value(&text, "\nGroups:"));
+	if (!err &&
+	    sscanf(target_status_value(&text, "\nCapEff:"), "%" SCNx64, &user->capabilities) != 1)
 		err = -EPROTO;
 	if (!err)
-		user->seccomp = atoi(status_value(&text, "\nSeccomp:"));
+		user->seccomp = atoi(target_status_value(&text, "\nSeccomp:"));
 	buf_free(&text);
 	if (err)
 		target_user_free(user);

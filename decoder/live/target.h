@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/buf.h"
+
 struct target {
 	pid_t pid;
 	int dir; /* descriptor of /proc/PID; each access fails after the process has ended */
@@ -18,6 +20,17 @@ void target_close(struct target *target);
 
 /* Open PATH below /proc/PID, like "status". Returns a descriptor or -errno. */
 int target_open_file(const struct target *target, const char *path, int flags);
+
+/* Limit for the text of a status file: a process may have 65,536 groups. */
+#define TARGET_STATUS_MAX (1u << 20)
+
+/* Append the file NAME of /proc/PID, or the rest of FD, to TEXT, which buf_string() then has. FD, which may be -errno, is
+ * closed. Returns 0 or -errno. */
+int target_read_file(struct buf *text, const struct target *target, const char *name);
+int target_read_fd(struct buf *text, int fd);
+
+/* The value of KEY, like "\nUid:", in TEXT of a status file, up to the end of TEXT; "" if it is missing. */
+const char *target_status_value(struct buf *text, const char *key);
 
 /* Open a directory of the process. Links in PATH are resolved within its root directory (from Linux 5.6 on). Returns a
  * descriptor with O_PATH, or -errno. */
