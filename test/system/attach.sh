@@ -2,29 +2,8 @@
 # attach and detach: the agent is put into running programs, static and dynamic, and removed without a trace. The programs
 # check their calls and results meanwhile. Whatever cannot be attached to gets one line, and continues.
 . "$(dirname "$0")/agent.inc"
+. test/system/input.inc
 [ -e "$B/libasprof_attach.so" ] || skip "programs can be attached to on x86-64 alone"
-
-# begin COMMAND...: start it, with its input open, and wait until it is ready. Its process is $pid.
-begin() {
-	mkfifo "$work/input"
-	"$@" <"$work/input" >"$work/out" 2>&1 &
-	pid=$!
-	exec 7>"$work/input"
-	rm "$work/input"
-	for _ in {1..500}; do
-		grep -q ready "$work/out" && return
-		sleep 0.02
-	done
-	fail "$*: not ready: $(cat "$work/out")"
-}
-
-# end STATUS: close its input; it ends with STATUS, and says that all was well.
-end() {
-	exec 7>&-
-	wait "$pid"
-	status=$?
-	[ $status = "$1" ] && [ "$(tail -n 1 "$work/out")" = ok ] || fail "status $status: $(cat "$work/out")"
-}
 
 # What a program has: mappings, threads, descriptors, timers, handlers.
 traces() {

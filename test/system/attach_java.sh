@@ -2,6 +2,7 @@
 # profile --attach and attach --for of a JVM that runs already: it loads async-profiler itself, so methods have names. It
 # continues, also if it belongs to another user, and nothing of the commands is left.
 . "$(dirname "$0")/agent.inc"
+. test/system/input.inc
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "ASPROF_TEST_LIB names no async-profiler"
 [ -e "$B/libasprof_attach.so" ] || skip "programs can be attached to on x86-64 alone"
@@ -38,26 +39,12 @@ J
 javac -d "$work" "$work/Turns.java" || fail "javac"
 chmod 644 "$work"/*.class
 
-# begin COMMAND...: its process is $pid.
-begin() {
-	mkfifo "$work/input"
-	"$@" -XX:+UseSerialGC -cp "$work" Turns <"$work/input" >"$work/out" 2>&1 &
-	pid=$!
-	exec 7>"$work/input"
-	rm "$work/input"
-	for _ in {1..1500}; do
-		grep -q ready "$work/out" && return
-		sleep 0.02
-	done
-	fail "not ready: $(cat "$work/out")"
-}
+turns=(-XX:+UseSerialGC -cp "$work" Turns)
 
-# end: it has printed what it prints alone.
-end() {
-	exec 7>&-
-	wait "$pid"
-	status=$?
-	[ $status = 0 ] && [ "$(tr '\n' ' ' <"$work/out")" = "ready ok " ] || fail "status $status: $(cat "$work/out")"
+# end_whole: it has printed what it prints alone.
+end_whole() {
+	end
+	[ "$(tr '\n' ' ' <"$work/out")" = "ready ok " ] || fail "its output: $(cat "$work/out")"
 }
 
 # left: files of the commands.
@@ -70,7 +57,7 @@ hot() {
 		fail "$got of $all samples are in the method: $(head -c 3000 "$1" "$work/err")"
 }
 
-begin java
+begin java "${turns[@]}"
 for _ in 1 2; do
 	"$agent" profile "$pid" --attach -t 2s collapsed >"$work/stacks" 2>"$work/err" || fail "profile: $(cat "$work/err")"
 	hot "$work/stacks"
@@ -97,18 +84,18 @@ grep -q 'Turns.turn' "$work/stacks" || fail "after an interruption: $(cat "$work
 
 # The agent itself can still be put into it.
 "$agent" attach "$pid" 2>"$work/err" && "$agent" detach "$pid" 2>"$work/err" || fail "attach: $(cat "$work/err")"
-end
+end_whole
 [ -z "$(left)" ] || fail "left: $(left)"
 
 command -v setpriv >/dev/null && {
-	begin setpriv --reuid 65534 --regid 65534 --clear-groups java
+	begin setpriv --reuid 65534 --regid 65534 --clear-groups java "${turns[@]}"
 	"$agent" profile "$pid" --attach -t 2s collapsed >"$work/stacks" 2>"$work/err" || fail "another user: $(cat "$work/err")"
 	hot "$work/stacks"
-	end
+	end_whole
 }
 
 # A JVM that tools may not attach to gets the agent, and prints no list of its threads.
-begin java -XX:+DisableAttachMechanism
+begin java -XX:+DisableAttachMechanism "${turns[@]}"
 "$agent" profile "$pid" --attach -t 1s collapsed >"$work/stacks" 2>"$work/err" || fail "disabled: $(cat "$work/err")"
 grep -q '\[Java\]' "$work/stacks" || fail "disabled: $(head -c 2000 "$work/stacks")"
-end
+end_whole

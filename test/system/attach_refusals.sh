@@ -2,31 +2,10 @@
 # Processes that cannot be attached to get one line, and continue; `doctor PID` agrees. With --force, a seccomp filter is no
 # reason to refuse. (attach.sh: other users, other tracers, and processes that are stopped or gone.)
 . "$(dirname "$0")/agent.inc"
+. test/system/input.inc
 [ -e "$B/libasprof_attach.so" ] || skip "programs can be attached to on x86-64 alone"
 [ "$(id -u)" = 0 ] || skip "without root, only child processes may be traceable"
 refuses=$(program refuses) || exit 1
-
-# begin MODE: its process is $pid.
-begin() {
-	mkfifo "$work/input"
-	"$refuses" "$1" <"$work/input" >"$work/out" &
-	pid=$!
-	exec 7>"$work/input"
-	rm "$work/input"
-	for _ in {1..500}; do
-		grep -q ready "$work/out" && return
-		sleep 0.02
-	done
-	fail "$1: not ready"
-}
-
-# end: it continues until its input ends.
-end() {
-	exec 7>&-
-	wait "$pid"
-	status=$?
-	[ $status = 0 ] && [ "$(tail -n 1 "$work/out")" = ok ] || fail "status $status: $(cat "$work/out")"
-}
 
 # refused TEXT [OPTION]: attaching prints one line with TEXT.
 refused() {
@@ -40,19 +19,19 @@ doctored() {
 	grep -q "$1" "$work/doctor" || fail "doctor: $1: $(cat "$work/doctor")"
 }
 
-begin vfork
+begin "$refuses" vfork
 refused 'waits for a disk, or for a child of vfork'
 doctored 'cannot be attached to: it waits for a disk'
 end
 
-begin strict
+begin "$refuses" strict
 refused 'permits itself four system calls'
 refused 'permits itself four system calls' --force
 doctored 'cannot be attached to: it permits itself four system calls'
 end
 
 for mode in kill error allow; do
-	begin $mode
+	begin "$refuses" $mode
 	refused 'has a seccomp filter'
 	doctored 'cannot be attached to: it has a seccomp filter'
 	[ $mode != error ] || refused 'Operation not permitted' --force
@@ -64,14 +43,14 @@ for mode in kill error allow; do
 done
 
 # A filter that ends it at the agent's first call: --force risks that.
-begin kill
+begin "$refuses" kill
 refused 'Operation not permitted' --force
 exec 7>&-
 wait "$pid"
 [ $? = 159 ] || fail "its filter did not end it: $(cat "$work/out")"
 
 # Whether this finds it between two programs or in one is a matter of time. (An agent ends with its program.)
-begin execs
+begin "$refuses" execs
 for _ in {1..3}; do
 	"$agent" attach "$pid" 2>"$work/err" && continue
 	[ "$(wc -l <"$work/err")" = 1 ] || fail "execs: $(cat "$work/err")"
@@ -87,7 +66,7 @@ await_zombie() {
 	fail "process $pid does not end"
 }
 
-begin zombie
+begin "$refuses" zombie
 await_zombie
 refused 'has ended its first thread'
 end
