@@ -54,7 +54,8 @@ struct fake {
 	struct reporter reporter;
 	atomic_int err, tries;
 	atomic_int got, failures;
-	uint64_t fails_end_ms; /* the one report that it never accepts; 0: none */
+	/* The one report that it never accepts; 0: none. It changes while a thread delivers. */
+	_Atomic uint64_t fails_end_ms;
 	uint64_t last_end_ms;
 	struct report_losses losses;
 	bool closed;
