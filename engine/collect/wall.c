@@ -22,6 +22,7 @@
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ready_wait.h"
+#include "engine/wait/fuse_call.h"
 #include "engine/wait/wait_lines.h"
 #include "engine/wait/wait_owner.h"
 #include "engine/wait/wait_stack.h"
@@ -309,8 +310,22 @@ static void wall_keep_earlier(struct thread_wall *w)
 	w->owed[WAIT_WAITING] = 0;
 }
 
+/* T waits in CALL, which a signal might end: of its stack, only the place of the call is known. */
+static void wall_count_uninterrupted(struct thread *t, const struct wait *wait,
+				     const struct thread_call *call, uint32_t visits)
+{
+	uint64_t ticks = clock_ticks();
+
+	wall_use_wait(wall.jfr, wait, NULL);
+	jfr_wall_sample(wall.jfr, ticks, atomic_load(&t->tid),
+			program_stack(wall.jfr, &call->pc, 1, true), JFR_STATE_SLEEPING, visits, 0);
+	threads_counted(t, ticks);
+	cost_add(COST_WALL, 0, visits);
+}
+
 static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_ns, uint32_t visits)
 {
+	struct thread_call call;
 	struct wait wait = { 0 };
 
 	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
@@ -318,6 +333,11 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 	if (w->known && wait.state == WAIT_WAITING && !wall_is_asked(t, w) &&
 	    !thread_context_may_exist() && wall_place_is_same(&w->place, &wait)) {
 		wall_count_returned(t, w, &wait, cpu_ns, visits);
+		return;
+	}
+	if (fuse_call_find(atomic_load(&t->tid), &call)) {
+		wall_count_uninterrupted(t, &wait, &call, visits);
+		wait_clear(&wait);
 		return;
 	}
 	if (wait.state == WAIT_WAITING && w->asked_wait.state == WAIT_WAITING &&

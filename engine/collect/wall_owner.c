@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/timer/second_limit.h"
 #include "engine/collect/wall_interrupt.h"
+#include "engine/wait/fuse_call.h"
 
 /* Requests whose stacks have not arrived. Many threads may wait for one lock. */
 #define PENDING_MAX 64
@@ -27,9 +28,10 @@ static struct wall_owner **pending_place(const struct wall_owner *owner)
 struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns)
 {
 	struct wall_owner **place = pending_place(NULL), *owner;
+	struct thread_call call;
 	struct thread *thread;
 
-	if (!place)
+	if (!place || fuse_call_find(tid, &call))
 		return NULL;
 	thread = thread_slot_find(tid);
 	if (!thread || !second_limit_count(&owners.requests, now_ns, WALL_OWNERS_PER_SECOND))
