@@ -23,6 +23,10 @@
 #define SYS_epoll_pwait2 441
 #endif
 
+#ifndef SYS_io_uring_enter
+#define SYS_io_uring_enter 426
+#endif
+
 #define NUMBER(word, number) ((number) / 64 == (word) ? UINT64_C(1) << ((number) % 64) : 0)
 
 /* Some processors lack these. */
@@ -53,7 +57,7 @@
 	 NUMBER(word, SYS_rt_sigsuspend) | NUMBER(word, SYS_io_getevents) |                     \
 	 NUMBER(word, SYS_io_pgetevents) | NUMBER(word, SYS_semop) |                            \
 	 NUMBER(word, SYS_semtimedop) | NUMBER(word, SYS_msgrcv) | NUMBER(word, SYS_msgsnd) |   \
-	 NUMBER(word, SYS_fallocate) | NUMBER(word, SYS_bpf))
+	 NUMBER(word, SYS_fallocate) | NUMBER(word, SYS_bpf) | NUMBER(word, SYS_io_uring_enter))
 
 const uint64_t wait_raw_numbers[] = { NUMBERS(0), NUMBERS(1), NUMBERS(2), NUMBERS(3),
 				      NUMBERS(4), NUMBERS(5), NUMBERS(6), NUMBERS(7) };
@@ -319,8 +323,58 @@ static bool is_bpf_run(const long *call)
 	return call[0] == SYS_bpf && (call[1] == BPF_PROG_LOAD || call[1] == BPF_PROG_TEST_RUN);
 }
 
+/* The last argument of io_uring_enter(2) with RING_HAS_STRUCT, from <linux/io_uring.h>, which older systems lack. */
+struct ring_wait {
+	uint64_t mask;
+	uint32_t mask_bytes, shortest_us;
+	uint64_t time; /* address of a struct timespec; 0: no limit */
+};
+
+#define RING_FLAGS       4 /* positions in the call */
+#define RING_STRUCT      5
+#define RING_WAITS       (1 << 0)
+#define RING_HAS_STRUCT  (1 << 3)
+#define RING_IS_ABSOLUTE (1 << 5)
+#define RING_HAS_INDEX   (1 << 6) /* of a structure in memory that was registered before */
+
+/* A try that fails with EINTR has submitted nothing. */
+static long ring_enter_again(const long *given, int64_t start)
+{
+	long call[TRANSFER_LONGS], flags = given[RING_FLAGS];
+	struct timespec left;
+	struct ring_wait wait;
+	int64_t time;
+
+	memcpy(call, given, sizeof(call));
+	if (flags & RING_HAS_STRUCT && !(flags & (RING_IS_ABSOLUTE | RING_HAS_INDEX))) {
+		wait = *(const struct ring_wait *)given[RING_STRUCT]; /* the kernel has read it */
+		if (wait.time) {
+			left = *(const struct timespec *)(uintptr_t)wait.time;
+			time = start + time_ns(left.tv_sec, left.tv_nsec) -
+			       clock_now_ns(CLOCK_MONOTONIC);
+			time = time > 0 ? time : 0;
+			left = (struct timespec){ time / 1000000000, time % 1000000000 };
+			wait.time = (uintptr_t)&left;
+		}
+		call[RING_STRUCT] = (long)&wait;
+	}
+	return enter_syscall(call);
+}
+
+static long ring_enter(const long *call)
+{
+	int64_t start;
+
+	if (!(call[RING_FLAGS] & RING_WAITS))
+		return enter_syscall(call);
+	start = call[RING_FLAGS] & RING_HAS_STRUCT ? clock_now_ns(CLOCK_MONOTONIC) : 0;
+	return RESTART(enter_syscall(call), ring_enter_again(call, start));
+}
+
 long wait_raw(const long call[TRANSFER_LONGS])
 {
+	if (call[0] == SYS_io_uring_enter)
+		return ring_enter(call);
 	if (call[0] == SYS_bpf)
 		return is_bpf_run(call) ? WITHOUT_SAMPLES(enter_syscall(call))
 					: enter_syscall(call);

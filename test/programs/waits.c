@@ -433,6 +433,22 @@ static int raw_io_getevents(void)
 	return (int)raw(SYS_io_getevents, (long)events, 1, 1, (long)event, (long)&wait_time, 0);
 }
 
+static int ring;
+
+static int raw_io_uring_enter(void)
+{
+	struct {
+		uint64_t mask;
+		uint32_t mask_bytes, shortest_us;
+		uint64_t time;
+	} wait = { .time = (uintptr_t)&wait_time };
+
+	if (ring >= 0)
+		return (int)raw(SYS_io_uring_enter, ring, 0, 1, 1 | 8, (long)&wait, sizeof(wait));
+	errno = do_nanosleep() ? errno : ETIME; /* this system forbids it */
+	return -1;
+}
+
 /* libaio's, which a preload interposes whether the library is loaded or not. */
 int io_getevents(unsigned long context, long least, long most, void *happened,
 		 const struct timespec *timeout) __attribute__((weak));
@@ -548,6 +564,7 @@ static const struct wait {
 	{ "dprintf", do_dprintf, EAGAIN, false },
 #endif
 	{ "io_getevents", do_io_getevents, 0, false },
+	{ "io_uring_enter by number", raw_io_uring_enter, ETIME, false },
 	{ "futex by number", raw_futex, ETIMEDOUT, false },
 	{ "futex until by number", raw_futex_until, ETIMEDOUT, false },
 	{ "nanosleep by number", raw_nanosleep, 0, false },
@@ -606,7 +623,7 @@ static void wait_for(int ms)
 static void set_up(void)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
-	char data[1024];
+	char data[1024], ring_parameters[256] = { 0 };
 	int pipes[2], sockets[2];
 
 	CHECK(!pipe(pipes));
@@ -616,6 +633,7 @@ static void set_up(void)
 	fixed_time = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(fixed_time != MAP_FAILED);
 	CHECK(!syscall(SYS_io_setup, 1, &events));
+	ring = (int)syscall(SYS_io_uring_setup, 1, ring_parameters);
 	epfd = epoll_create1(0);
 	CHECK(epfd >= 0);
 	messages = msgget(IPC_PRIVATE, 0600);
