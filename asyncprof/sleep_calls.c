@@ -23,14 +23,9 @@ static _Atomic uint32_t woken;
 /* Number of calls of engine_signal(). */
 static _Atomic uint32_t signalled;
 
-static uint64_t time_ns(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
-}
-
 int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
-	uint64_t end_ns = time_ns(time), due_ns;
+	uint64_t end_ns = clock_time_ns(time), due_ns;
 	int saved = errno;
 
 	/* A futex supports only this kind of timeout. */
@@ -50,7 +45,7 @@ int engine_sleep(clockid_t clock, int flags, const struct timespec *time, struct
 int engine_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *time)
 {
 	uint32_t before = atomic_load(&signalled);
-	uint64_t now_ns = clock_realtime_ns(), end_ns = time_ns(time), due_ns;
+	uint64_t now_ns = clock_realtime_ns(), end_ns = clock_time_ns(time), due_ns;
 	bool was_signalled;
 
 	(void)changed;

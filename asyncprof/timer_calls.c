@@ -151,9 +151,7 @@ long timer_calls_set(long id, long when)
 
 	if (!entry)
 		return fail_with_errno(EINVAL);
-	err = cpu_timer_start(&entry->timer,
-			      (uint64_t)period->tv_sec * 1000000000u + (uint64_t)period->tv_nsec,
-			      timer_is_new(&entry->timer));
+	err = cpu_timer_start(&entry->timer, clock_time_ns(period), timer_is_new(&entry->timer));
 	if (!err)
 		return 0;
 	signal_share_count_refused(entry->timer.signal.tid, err);

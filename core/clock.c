@@ -59,7 +59,7 @@ static uint64_t read_clock(clockid_t id)
 	struct timespec now = { 0 };
 
 	clock_read(id, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_time_ns(&now);
 }
 
 uint64_t clock_monotonic_ns(void)

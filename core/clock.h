@@ -15,6 +15,12 @@
 /* clock_gettime(2). Returns 0 or -errno; errno is preserved. */
 int clock_read(clockid_t clock, struct timespec *now);
 
+/* TIME in nanoseconds. */
+static inline uint64_t clock_time_ns(const struct timespec *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+}
+
 /* Nanoseconds of CLOCK_MONOTONIC and of CLOCK_REALTIME. */
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);

@@ -232,7 +232,7 @@ static uint64_t thread_count_cpu(pid_t tid, unsigned *count)
 	if (tid <= 0 || clock_read(thread_clock_id(tid), &used))
 		return 0;
 	++*count;
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+	return clock_time_ns(&used);
 }
 
 uint64_t own_thread_cpu_ns(unsigned *count)

@@ -63,7 +63,7 @@ static uint64_t tick_ns(void)
 	if (ns)
 		return ns;
 	kernel_call4(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, (long)&tick, 0, 0);
-	ns = (uint64_t)tick.tv_sec * 1000000000u + (uint64_t)tick.tv_nsec;
+	ns = clock_time_ns(&tick);
 	if (ns < TICK_MIN_NS || ns > TICK_MAX_NS)
 		ns = TICK_NS;
 	atomic_store_explicit(&known, ns, memory_order_relaxed);
@@ -330,5 +330,5 @@ uint64_t cpu_timer_now(const struct cpu_timer *timer)
 
 	if (clock_read(thread_timer_cpu_clock(timer->signal.tid), &spent))
 		return 0;
-	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+	return clock_time_ns(&spent);
 }

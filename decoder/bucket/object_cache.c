@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "decoder/output/temp_file.h"
 #include "profile/basics/array.h"
@@ -93,7 +94,7 @@ static int cached_files_add(struct object_cache *cache, struct cached_files *kep
 		return -ENOMEM;
 	kept->list = list;
 	memcpy(list[kept->count].name, name, NAME_SIZE);
-	list[kept->count].used_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	list[kept->count].used_ns = (int64_t)clock_time_ns(&st.st_mtim);
 	list[kept->count].bytes = (uint64_t)st.st_blocks * 512;
 	kept->bytes += list[kept->count++].bytes;
 	return 0;

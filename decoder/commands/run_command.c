@@ -85,8 +85,7 @@ int run_command_wait(struct run_command *command, char **argv, const char *paylo
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	*command = (struct run_command){ .argv = argv,
 					 .is_traced = payload,
-					 .started_ns =
-						 (int64_t)now.tv_sec * 1000000000 + now.tv_nsec };
+					 .started_ns = (int64_t)clock_time_ns(&now) };
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	/* Handlers must not run in the child, nor before command_pid is set. */

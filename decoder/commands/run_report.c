@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/options/admit.h"
 #include "core/options/config.h"
 #include "decoder/commands/commands.h"
@@ -62,8 +63,7 @@ static bool count_profiles_in(struct found *found, const struct run_command *com
 		if (*entry->d_name == '.' || !text_has_suffix(entry->d_name, ".jfr") ||
 		    fstatat(dirfd(dir), entry->d_name, &status, 0))
 			continue;
-		if ((int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec <
-		    command->started_ns) {
+		if ((int64_t)clock_time_ns(&status.st_ctim) < command->started_ns) {
 			found->has_older = true;
 			continue;
 		}

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fd.h"
 #include "decoder/bucket/bucket.h"
 #include "decoder/input/gunzip.h"
@@ -128,7 +129,7 @@ static int64_t modified_ns(int fd)
 
 	return fstat(fd, &status) || status.st_mtim.tv_sec < 0 || status.st_mtim.tv_sec > 4000000000
 		       ? 0
-		       : status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+		       : (int64_t)clock_time_ns(&status.st_mtim);
 }
 
 int source_open_fd(struct source **out, const char *name, int fd)

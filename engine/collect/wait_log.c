@@ -114,7 +114,7 @@ static bool thread_visit(struct logged_thread *t, uint32_t time)
 
 	if (clock_read(thread_timer_cpu_clock(t->tid), &cpu))
 		return false;
-	cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	cpu_ns = clock_time_ns(&cpu);
 	if (t->is_waiting && t->now.text && cpu_ns == t->cpu_ns && !wait_is_over(&t->seen))
 		t->now.to = time;
 	else

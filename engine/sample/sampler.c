@@ -88,15 +88,6 @@ static uint8_t end_of_call(const ucontext_t *uc)
 		       : READY_WAIT_UNKNOWN;
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec spent;
-
-	if (clock_read(CLOCK_THREAD_CPUTIME_ID, &spent))
-		return 0;
-	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
-}
-
 static void sampler_commit(struct thread *thread, struct sample *sample)
 {
 	struct asprof_thread_local_data *local;
@@ -147,7 +138,7 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 		return;
 	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
-	sample->args[1] = own_cpu_ns();
+	sample->args[1] = clock_cpu_ns();
 	sample->args[2] = ready_waits_pack(ready_wait_end, end_of_call(uc));
 	ready_wait_end = READY_WAIT_UNKNOWN;
 	sampler_commit(thread, sample);
@@ -167,7 +158,7 @@ static void commit_cpu_sample(struct thread *thread, uint32_t weight, const ucon
 static void take_cpu_sample(struct thread *thread, const ucontext_t *uc)
 {
 	struct cpu_timer *timer = &thread->clock.cpu;
-	uint64_t cpu_ns = own_cpu_ns();
+	uint64_t cpu_ns = clock_cpu_ns();
 	bool is_due = cpu_timer_is_due(timer, cpu_ns),
 	     is_allowed = is_due && handler_budget_begin(cpu_ns);
 	uint32_t due = is_allowed ? cpu_timer_advance(timer, cpu_ns) : 0;
@@ -257,7 +248,7 @@ static void take_sample(struct thread *thread, enum clock_kind kind, const ucont
 		take_cpu_sample(thread, uc);
 		return;
 	}
-	if (!handler_budget_begin(own_cpu_ns())) {
+	if (!handler_budget_begin(clock_cpu_ns())) {
 		delay_wall_sample(&thread->clock, handler_budget_wait_ns());
 		return;
 	}
@@ -302,7 +293,7 @@ static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t 
 	size_t depth;
 
 	cost_add_signal(COST_STALLS);
-	if (!loop_iteration_is_late(iteration) || !handler_budget_begin(own_cpu_ns()))
+	if (!loop_iteration_is_late(iteration) || !handler_budget_begin(clock_cpu_ns()))
 		return;
 	thread = threads_self_by_tid(atomic_load_explicit(&iteration->tid, memory_order_relaxed));
 	on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;
@@ -334,7 +325,7 @@ static void take_owner_sample(struct thread *thread, const ucontext_t *uc)
 
 	cost_add_signal(COST_LOCKS);
 	if ((read_word(word) & LOCK_OWNER_TID) != (uint32_t)tid ||
-	    !handler_budget_begin(own_cpu_ns()))
+	    !handler_budget_begin(clock_cpu_ns()))
 		return;
 	sample = sample_interrupted(thread, SAMPLE_LOCK_OWNER, uc);
 	if (sample) {
@@ -603,7 +594,7 @@ uint64_t sampler_call_off(void)
 	dropped_signals_begin();
 	kernel_call4(SYS_timer_delete, delayed_call.timer, 0, 0, 0);
 	dropped_signals_end();
-	return (uint64_t)left.it_value.tv_sec * 1000000000u + (uint64_t)left.it_value.tv_nsec + 1;
+	return clock_time_ns(&left.it_value) + 1;
 }
 
 uint32_t sampler_call_in_others(void (*call)(void))

@@ -39,5 +39,5 @@ int64_t wait_clock_ns(clockid_t clock)
 	else
 		clock_read(clock, &now);
 	errno = saved;
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
+	return (int64_t)clock_time_ns(&now);
 }

@@ -121,7 +121,7 @@ static int64_t clock_now_ns(clockid_t clock)
 	struct timespec now = { 0 };
 
 	clock_read(clock, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
+	return (int64_t)clock_time_ns(&now);
 }
 
 /* Longer limits are shortened to 30 years. */
