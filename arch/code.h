@@ -31,6 +31,12 @@ size_t arch_epilogue(const uint8_t *pc, size_t after);
 /* True when the AFTER bytes at PC are the code that a signal handler returns to. */
 bool arch_is_sigreturn(const uint8_t *pc, size_t after);
 
+/* The number of the system call that has just ended before CONTEXT, if the instruction before it loads the number: from a
+ * constant or a register. CODE has the ARCH_LOAD_BYTES bytes before the system call instruction. -1 if another one does,
+ * or if the call cannot be made again because its result has replaced an argument. */
+#define ARCH_LOAD_BYTES 5
+long arch_loaded_number(const ucontext_t *context, const uint8_t *code);
+
 /* True when the BEFORE bytes that end at PC may be a call instruction. */
 bool arch_is_behind_call(const uint8_t *pc, size_t before);
 

@@ -92,3 +92,10 @@ uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
 		return 0;
 	return address + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
 }
+
+long arch_loaded_number(const ucontext_t *context, const uint8_t *code)
+{
+	(void)context;
+	(void)code;
+	return -1;
+}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "arch/code.h"
 #include "core/agent/async_profiler.h"
 #include "core/disposition.h"
 #include "core/system.h"
@@ -167,6 +168,25 @@ static void note_restart(const ucontext_t *context, uintptr_t before, bool inter
 		restart.to = pc + ARCH_SYSTEM_CALL_BYTES;
 }
 
+#ifndef SYS_io_uring_enter
+#define SYS_io_uring_enter 426
+#endif
+
+/* liburing makes io_uring_enter(2) by an instruction of its own, where no interposer sees it. A time limit starts again. */
+static bool ring_call_repeat(ucontext_t *context)
+{
+	uintptr_t call = (uintptr_t)CONTEXT_PC(context) - ARCH_SYSTEM_CALL_BYTES;
+	uint8_t code[ARCH_LOAD_BYTES];
+
+	if ((long)CONTEXT_RESULT(context) != -EINTR ||
+	    !memory_copy(code, call - sizeof(code), sizeof(code)) ||
+	    arch_loaded_number(context, code) != SYS_io_uring_enter)
+		return false;
+	CONTEXT_NUMBER(context) = SYS_io_uring_enter;
+	CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))call;
+	return true;
+}
+
 /* After the engine's handler: the kernel has ended the call at PC, or cut it short. async-profiler sets back some
  * calls, whatever else arrived. */
 static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
@@ -176,7 +196,8 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 
 	if (by_program || program_ended_call(pc, sp))
 		CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))pc;
-	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_restart_call(context))
+	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_restart_call(context) ||
+		 ring_call_repeat(context))
 		return;
 	if (by_program)
 		return;

@@ -449,6 +449,41 @@ static int raw_io_uring_enter(void)
 	return -1;
 }
 
+/* As liburing makes it: the number is a constant (i) or in a register (r). Nothing ends it but a signal. */
+#ifdef __x86_64__
+#define OWN_RING_CALL(constraint)                                                      \
+	do {                                                                           \
+		register long flags __asm__("r10") = 1, mask __asm__("r8") = 0,        \
+				    bytes __asm__("r9") = 8;                           \
+		long result;                                                           \
+                                                                                       \
+		__asm__ volatile("mov %[number],%%eax\n\tsyscall"                      \
+				 : "=&a"(result)                                       \
+				 : "D"(ring), "S"(0), "d"(1), "r"(flags), "r"(mask),   \
+				   "r"(bytes), [number] constraint(SYS_io_uring_enter) \
+				 : "rcx", "r11", "memory");                            \
+		errno = (int)-result;                                                  \
+	} while (0)
+#else
+#define OWN_RING_CALL(constraint) pause()
+#endif
+
+static int own_ring_constant(void)
+{
+	if (ring < 0)
+		return pause();
+	OWN_RING_CALL("i");
+	return -1;
+}
+
+static int own_ring_register(void)
+{
+	if (ring < 0)
+		return pause();
+	OWN_RING_CALL("r");
+	return -1;
+}
+
 /* libaio's, which a preload interposes whether the library is loaded or not. */
 int io_getevents(unsigned long context, long least, long most, void *happened,
 		 const struct timespec *timeout) __attribute__((weak));
@@ -565,6 +600,8 @@ static const struct wait {
 #endif
 	{ "io_getevents", do_io_getevents, 0, false },
 	{ "io_uring_enter by number", raw_io_uring_enter, ETIME, false },
+	{ "io_uring_enter by an own instruction", own_ring_constant, 0, true },
+	{ "io_uring_enter by another one", own_ring_register, 0, true },
 	{ "futex by number", raw_futex, ETIMEDOUT, false },
 	{ "futex until by number", raw_futex_until, ETIMEDOUT, false },
 	{ "nanosleep by number", raw_nanosleep, 0, false },
