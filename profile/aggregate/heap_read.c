@@ -1,5 +1,6 @@
 /* Reader of native memory: a pipeline of two threads. The producer opens chunks and finds their
- * runs; the consumer processes the events in time order. */
+ * runs; the consumer processes the events in time order. For one thread, or small input, there is
+ * no pipeline, and one chunk at a time is in memory. */
 #include "profile/aggregate/heap.h"
 
 #include <errno.h>
@@ -332,7 +333,6 @@ static void pipeline_consume(struct pipeline *pipeline, struct heap *h, const st
 	}
 }
 
-/* Fallback if the producer thread cannot be created. */
 static void pipeline_run_single_threaded(struct pipeline *pipeline, struct heap *h,
 					 const struct period *period)
 {
@@ -355,7 +355,8 @@ static void pipeline_run(struct heap *h, struct feed *feed, const struct period 
 				     .heap = h };
 	pthread_t producer;
 
-	if (!pthread_create(&producer, NULL, pipeline_produce, &pipeline)) {
+	if (feed_jobs(feed, h->query->jobs) > 1 &&
+	    !pthread_create(&producer, NULL, pipeline_produce, &pipeline)) {
 		pipeline_consume(&pipeline, h, period);
 		pthread_join(producer, NULL);
 	} else {

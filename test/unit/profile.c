@@ -22,7 +22,7 @@ struct memory {
 	struct feed feed;
 	const uint8_t *data;
 	uint64_t length, offset;
-	unsigned damaged;
+	unsigned damaged, taken, taken_max; /* chunks */
 };
 
 static int restart(struct feed *feed, bool ordered)
@@ -42,13 +42,15 @@ static bool next(struct feed *feed, struct feed_chunk *chunk)
 	if (jfr_header_read(&chunk->header, m->data, m->length, m->offset, &error))
 		return false;
 	m->offset += chunk->header.size;
+	m->taken++;
+	m->taken_max = m->taken > m->taken_max ? m->taken : m->taken_max;
 	return true;
 }
 
 static void done(struct feed *feed, struct feed_chunk *chunk)
 {
-	(void)feed;
 	(void)chunk;
+	((struct memory *)feed)->taken--;
 }
 
 static void damage(struct feed *feed, const struct feed_chunk *chunk, const struct jfr_error *error)
@@ -105,7 +107,9 @@ static double sum(const struct profile *profile, uint32_t metric)
 
 START_TEST(adds_up)
 {
-	struct memory m = { { &calls, false }, recording, recording_length, 0, 0 };
+	struct memory m = { .feed = { &calls, false },
+			    .data = recording,
+			    .length = recording_length };
 	struct query query = QUERY_INIT;
 	struct profile once = PROFILE_INIT, again = PROFILE_INIT;
 
@@ -123,9 +127,35 @@ START_TEST(adds_up)
 }
 END_TEST
 
+/* Chunks of a report are copies in the program's memory. */
+START_TEST(takes_one_chunk_at_a_time)
+{
+	const size_t times = 16;
+	uint8_t *repeated = malloc(times * recording_length);
+	struct memory m = { .feed = { &calls, false },
+			    .data = repeated,
+			    .length = times * recording_length };
+	struct query query = QUERY_INIT;
+	struct profile profile = PROFILE_INIT;
+
+	ck_assert_ptr_nonnull(repeated);
+	for (size_t i = 0; i < times; i++)
+		memcpy(repeated + i * recording_length, recording, recording_length);
+	ck_assert_int_eq(profile_read(&profile, &query, &m.feed, metric_mask(METRIC_LIVE)), 0);
+	profile_free(&profile);
+	ck_assert_int_eq(profile_read(&profile, &query, &m.feed, ~0u), 0);
+	ck_assert_uint_eq(m.taken_max, 1);
+	ck_assert_uint_eq(m.taken, 0);
+	profile_free(&profile);
+	free(repeated);
+}
+END_TEST
+
 START_TEST(tells_of_damage)
 {
-	struct memory m = { { &calls, false }, recording, recording_length, 0, 0 };
+	struct memory m = { .feed = { &calls, false },
+			    .data = recording,
+			    .length = recording_length };
 	struct query query = QUERY_INIT;
 	struct profile profile = PROFILE_INIT;
 	struct jfr_header header;
@@ -155,7 +185,9 @@ static size_t unpack(uint8_t *out, size_t room, uint8_t *packed, size_t length)
 
 START_TEST(writes_pprof)
 {
-	struct memory m = { { &calls, false }, recording, recording_length, 0, 0 };
+	struct memory m = { .feed = { &calls, false },
+			    .data = recording,
+			    .length = recording_length };
 	struct query query = QUERY_INIT;
 	struct profile profile = PROFILE_INIT;
 	struct libraries libraries = { 0 };
@@ -228,7 +260,7 @@ START_TEST(newest_of_each_thread)
 		uintptr_t pc;
 	} taken[] = { { 9, 42, 16 }, { 5, 42, 32 }, { 8, 42, 48 }, { 9, 42, 16 }, { 3, 43, 32 } };
 	int fd = memfd_create("threads", MFD_CLOEXEC);
-	struct memory m = { { &calls, false }, recording, 0, 0, 0 };
+	struct memory m = { .feed = { &calls, false }, .data = recording, .length = 0 };
 	struct profile profile = PROFILE_INIT;
 	struct query query = QUERY_INIT;
 	struct jfr_writer *w;
@@ -261,7 +293,9 @@ END_TEST
 /* The ids of the locations in the profile.proto. */
 static size_t addresses(uint64_t *out, size_t room)
 {
-	struct memory m = { { &calls, false }, recording, recording_length, 0, 0 };
+	struct memory m = { .feed = { &calls, false },
+			    .data = recording,
+			    .length = recording_length };
 	static uint8_t message[1 << 20];
 	struct query query = QUERY_INIT;
 	struct profile profile = PROFILE_INIT;
@@ -321,6 +355,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, read_fixture, forget_fixture);
 	tcase_add_test(tcase, adds_up);
+	tcase_add_test(tcase, takes_one_chunk_at_a_time);
 	tcase_add_test(tcase, tells_of_damage);
 	tcase_add_test(tcase, writes_pprof);
 	tcase_add_test(tcase, newest_of_each_thread);
