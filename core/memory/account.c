@@ -66,7 +66,7 @@ uint64_t memory_refusals(void)
 {
 	uint64_t all = 0;
 
-	for (int i = 0; i < MEMORY_USES; i++)
+	for (int i = MEMORY_CACHE + 1; i < MEMORY_USES; i++)
 		all += atomic_load(&shared->memory.refused[i]);
 	return all;
 }

@@ -55,7 +55,7 @@ uint64_t memory_eighths(unsigned count, uint64_t bytes);
 /* Count a refusal. */
 void memory_count_refusal(enum memory_use use);
 
-/* Return the number of refusals of all uses. */
+/* Return the number of refusals of all uses but MEMORY_CACHE: dropped names are read again. */
 uint64_t memory_refusals(void);
 
 /* Add BYTES to the size of all captures; negative when a capture is closed. */

@@ -30,7 +30,7 @@ START_TEST(refuses_in_the_order_of_uses)
 		ck_assert_int_eq(memory_is_granted(MEMORY_STACK, 1), mib < 7);
 		ck_assert_int_eq(memory_is_granted(MEMORY_WORK, 1), mib < 16);
 	}
-	ck_assert_uint_eq(memory_refusals(), 13 + 11 + 10 + 1);
+	ck_assert_uint_eq(memory_refusals(), 11 + 10 + 1);
 }
 END_TEST
 
