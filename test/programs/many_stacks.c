@@ -1,10 +1,10 @@
 /* Has many different stacks of equal depth: each is a random path through four functions.
  *
- * Usage: many_stacks MS DEPTH [STACKS]
+ * Usage: many_stacks MS DEPTH [STACKS [PATHS]]
  *
  * Uses MS milliseconds of CPU time, a quarter of one on each path. With STACKS, it allocates once
- * on each of so many paths, keeps the block, and spreads that over MS milliseconds. Prints the
- * number of paths. */
+ * on each of so many paths, keeps the block, and spreads that over MS milliseconds. With STACKS 0,
+ * it ends a report after each PATHS. Prints the number of paths. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	int ms = argc > 1 ? atoi(argv[1]) : 1000, depth = argc > 2 ? atoi(argv[2]) : 100;
 	struct timespec pause = { 0 };
 	double end;
-	int paths = 0;
+	int paths = 0, report = argc > 4 ? atoi(argv[4]) : 0;
 
 	need_agent();
 	allocates = argc > 3 ? atoi(argv[3]) : 0;
@@ -48,8 +48,11 @@ int main(int argc, char **argv)
 				nanosleep(&pause, NULL);
 		}
 	} else {
-		for (end = thread_cpu_ms() + ms; thread_cpu_ms() < end; paths++)
+		for (end = thread_cpu_ms() + ms; thread_cpu_ms() < end; paths++) {
 			walk(&seed, depth);
+			if (report && paths % report == report - 1)
+				asprof_agent_flush();
+		}
 	}
 	printf("%d\n", paths);
 	return 0;

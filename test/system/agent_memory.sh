@@ -2,6 +2,7 @@
 # ASPROF_AGENT_MEMORY bounds the agent's memory in a program of many stacks and threads. The program's output is the
 # same, and the report lists refused requests.
 . "$(dirname "$0")/agent.inc"
+. test/system/push.inc
 
 program=$(program bounded_memory) || exit 1
 threads=40
@@ -40,3 +41,20 @@ grep -q 'requests for memory: .*ASPROF_AGENT_MEMORY' "$work/summary" || fail "no
 # The smallest limit is in the message.
 profiled "$work/none" builtin MEMORY=1m true 2>"$work/err" || fail "the program fails"
 grep -q 'ASPROF_AGENT_MEMORY=1m is not accepted.*2m' "$work/err" || fail "message: $(cat "$work/err")"
+
+# By default, nothing is refused while two destinations aggregate reports of 3,000 stacks of 120 frames.
+many=$(program many_stacks) || exit 1
+serve taken
+profiled "$work/both" builtin CPU_INTERVAL=1ms REPORTING_INTERVAL=1h METADATA=none LOG_FILE="$work/log" \
+	PYROSCOPE_URL="$url" OTLP_ENDPOINT="$url" "$many" 6500 120 0 12000 >"$work/said" || fail "many stacks: status $?"
+[ ! -s "$work/log" ] || fail "many stacks: $(cat "$work/log")"
+for report in "$work"/both/*.jfr; do
+	"$agent" summary --json "$report" >"$work/summary" || fail "summary: $?"
+	grep -q '"memoryRefused": *0' "$work/summary" || fail "refused by default: $(cat "$work/summary")"
+done
+"$agent" collapsed --cpu "$work/both" >"$work/stacks" || fail "no stacks"
+[ "$(samples 'stack table full' <"$work/stacks")" = 0 ] || fail "samples have no stack by default"
+for kind in pprof otlp; do
+	[ "$(grep -c "\"kind\": \"$kind\"" "$work/taken")" -ge 3 ] || fail "$kind: $(cat "$work/taken.requests")"
+done
+echo "$(wc -l <"$work/stacks") stacks in $(find "$work/both" -name '*.jfr' | wc -l) reports"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,10 @@ struct progress {
 	uint32_t maybe_twice;     /* messages of the current try */
 	int64_t unsure_since;     /* seconds since 1970; 0: no ambiguous failure */
 };
+
+/* Held while a report is aggregated or encoded: the destinations take turns, because each needs
+ * several megabytes for it. Not held while a request is sent. */
+static pthread_mutex_t conversion_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct push {
 	struct reporter reporter;
@@ -241,6 +246,17 @@ static bool response_is_known(int err, const struct http_response *response)
 	       response->status == 413 || (response->status && err == -EFBIG);
 }
 
+static int push_make(struct push *push, const struct push_piece *piece,
+		     struct http_request *request, struct buf *body)
+{
+	int err;
+
+	pthread_mutex_lock(&conversion_lock);
+	err = push->form->make(piece, request, body);
+	pthread_mutex_unlock(&conversion_lock);
+	return err;
+}
+
 /* Send one piece. Returns 0 or -errno. */
 static int push_send_piece(struct push *push, const struct push_piece *piece)
 {
@@ -250,7 +266,7 @@ static int push_send_piece(struct push *push, const struct push_piece *piece)
 	int err = push_append_base(&request.url, push->settings.url);
 
 	if (!err)
-		err = push->form->make(piece, &request, &body);
+		err = push_make(push, piece, &request, &body);
 	if (!err && push->settings.headers)
 		err = pairs_each(push->settings.headers, push->form->decode_headers,
 				 push_add_header, &request);
@@ -466,7 +482,9 @@ static int push_deliver(struct reporter *reporter, const struct report *report)
 	err = identity_of(&identity, report, push->config, &push->environment, &push->host);
 	if (err)
 		goto out_identity;
+	pthread_mutex_lock(&conversion_lock);
 	err = report_profile_read(&added, report, push->config, push->form->threads);
+	pthread_mutex_unlock(&conversion_lock);
 	if (err == -EBADMSG)
 		log_error("a report of %" PRIu64 " bytes is not delivered to %s: %s",
 			  report_length(report), push->form->name, added.problem);
