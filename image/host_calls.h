@@ -41,6 +41,7 @@
 	X(sampler_enable)             \
 	X(sampler_give_up)            \
 	X(sampler_install)            \
+	X(sampler_install_enabled)    \
 	X(sampler_remove)             \
 	X(sampler_remove_of_second)   \
 	X(sampler_signal)             \

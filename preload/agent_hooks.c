@@ -251,12 +251,10 @@ static void on_signal_claimed(int signo)
 	const struct engine *engine = agent_engine();
 	bool builtin = agent_serves_engine();
 
-	/* A pending agent that would start by this signal gets a thread, and chooses another signal. */
-	if (!engine && sampler_call_pends() && signo == sampler_signal()) {
-		sampler_choose_again();
+	/* An agent that starts chooses another signal. If it is pending, and would start by this signal, it gets a thread. */
+	if (!engine && signo == sampler_signal()) {
+		sampler_choose_again(signo);
 		process_agent_start_thread();
-	} else if (!engine && signo == sampler_signal()) {
-		sampler_give_up(signo);
 	}
 	if (!engine || !sample_is_handled(signo) || (builtin && signo != sampler_signal()))
 		return;

@@ -97,11 +97,10 @@ static int builtin_start_sampling(const struct engine_start *r)
 	engine.mem_bytes = r->mem_bytes;
 	/* Native memory alone, next to another engine, needs no signals. */
 	if (!start_is_memory_only(r)) {
-		timers.signo = sampler_install();
+		timers.signo = sampler_install_enabled();
 		if (timers.signo < 0)
 			return timers.signo;
 		engine.signo = timers.signo;
-		sampler_enable(true);
 	}
 	err = thread_look_open(&timers);
 	if (!err && r->mem_bytes != ENGINE_OFF)

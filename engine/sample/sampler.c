@@ -455,22 +455,24 @@ void sampler_install_by(sampler_installer *install, sampler_remover *remove,
 
 int sampler_install(void)
 {
-	int signo = sampler_choose(), err;
+	int signo = sampler_choose(), chosen = sampler_signal(), err;
 
 	if (atomic_load(&given_up))
 		return -EBUSY;
 	signal_share_open();
-	if (sampler_signal())
-		return sampler_signal();
+	if (chosen)
+		return chosen;
 	err = disposition_of_program(signo, &previous);
-	if (!err)
-		err = installer(signo, on_signal, SA_ONSTACK);
+	if (err)
+		return err;
+	/* The program may take it as soon as the handler is installed. */
+	atomic_store(&signal_number, signo);
+	err = installer(signo, on_signal, SA_ONSTACK);
 	if (!err)
 		err = disposition_get(signo, &installed);
 	if (err)
-		return err;
-	atomic_store(&signal_number, signo);
-	return signo;
+		atomic_store(&signal_number, 0);
+	return err ? err : signo;
 }
 
 /* Also deletes a timer that a thread was just creating. */
@@ -513,6 +515,22 @@ void sampler_remove(void)
 void sampler_remove_of_second(void)
 {
 	sampler_remove_when(is_quiet_for_second);
+}
+
+int sampler_install_enabled(void)
+{
+	int signo, tries = LAST_SIGNAL - FIRST_SIGNAL;
+
+	do {
+		signo = sampler_install();
+		if (signo < 0)
+			return signo;
+		atomic_store(&enabled, true);
+		if (atomic_load(&signal_number) == signo)
+			return signo;
+		atomic_store(&enabled, false); /* the program has taken the signal meanwhile */
+	} while (--tries);
+	return -EBUSY;
 }
 
 int sampler_signal(void)
@@ -633,9 +651,14 @@ void sampler_interrupt_owner(struct thread *owner, uintptr_t lock_word)
 	atomic_fetch_sub(&broadcasters, 1);
 }
 
-void sampler_choose_again(void)
+void sampler_choose_again(int signo)
 {
 	atomic_store(&signal_number, 0);
+	if (!atomic_load(&enabled))
+		return;
+	/* An engine has started meanwhile. */
+	atomic_store(&signal_number, signo);
+	sampler_give_up(signo);
 }
 
 bool sampler_after_fork(void)

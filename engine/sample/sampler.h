@@ -43,6 +43,10 @@ int sampler_choose_below(int signo);
  * program's thread in sampler_call_later(). Returns the signal's number or -errno. */
 int sampler_install(void);
 
+/* The same for an engine that starts: then sampler_enable(true). If the program takes the signal in between, choose
+ * another. Agent thread. */
+int sampler_install_enabled(void);
+
 /* Remove the handler after sampling has ended for good. First waits, at most 500 ms, until no thread
  * can send the signal any more. The handler stays after a timeout, or if it forwards to a handler of
  * the program. Agent thread. */
@@ -82,8 +86,9 @@ bool sampler_call_pends(void);
  * pending in this process. */
 uint64_t sampler_call_off(void);
 
-/* The program takes the signal before the first sample: sampler_install() then chooses another. */
-void sampler_choose_again(void);
+/* The program takes SIGNO, the sampling signal, and no engine runs: sampler_install() then chooses another. If an engine
+ * has started to sample meanwhile, give the signal up instead. Async-signal-safe. */
+void sampler_choose_again(int signo);
 
 /* Run CALL from the signal's handler in every other thread of the program, as soon as that thread
  * runs again. Reaches only threads that have a slot (threads.h) and do not block the signal; does

@@ -1,6 +1,6 @@
 /* Things that a program may do during the start delay that affect its agent. Prints the number of
  * threads before, and 1 if another one started and profiles within ten seconds; ends with 3. Usage:
- * start_delay plain|thread|handlers|blocked. */
+ * start_delay plain|thread|handlers|starting|blocked. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -37,6 +37,20 @@ static int more_than(int threads, int seconds)
 	return 0;
 }
 
+static void on_signal(int signo)
+{
+	_exit(signo);
+}
+
+/* As the Go runtime does, which may begin later than the agent on a busy machine. */
+static void take_every_signal(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	for (int signo = 1; signo <= 64; signo++)
+		sigaction(signo, &action, NULL);
+}
+
 static int is_profiled(void)
 {
 	struct timespec moment = { .tv_nsec = 5000000 };
@@ -53,15 +67,9 @@ static void *nothing(void *unused)
 	return unused;
 }
 
-static void on_signal(int signo)
-{
-	_exit(signo);
-}
-
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	struct sigaction action = { .sa_handler = on_signal };
 	unsigned long every = ~0ul;
 	pthread_t thread;
 
@@ -72,8 +80,14 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	if (!strcmp(what, "handlers")) {
-		for (int signo = 1; signo <= 64; signo++)
-			sigaction(signo, &action, NULL);
+		take_every_signal();
+		printf("%d\n", is_profiled());
+		return 3;
+	}
+	if (!strcmp(what, "starting")) {
+		while (count_threads() == 1)
+			;
+		take_every_signal();
 		printf("%d\n", is_profiled());
 		return 3;
 	}
