@@ -48,7 +48,7 @@ int mem_record_start(uint64_t interval)
 
 void mem_record_set_interval(uint64_t interval)
 {
-	mem_sample_on(interval);
+	mem_sample_change(interval);
 }
 
 static void discard(void *context, const struct sample *sample)

@@ -16,7 +16,8 @@ __thread struct mem_thread mem_thread;
 static struct {
 	_Atomic uint32_t epoch; /* odd while sampling is on */
 	_Atomic uint64_t interval;
-	_Atomic uint64_t cap; /* maximum of a countdown */
+	_Atomic uint64_t wanted; /* by the user; INTERVAL may be longer */
+	_Atomic uint64_t cap;    /* maximum of a countdown */
 } settings = { .cap = UINT64_MAX - 1 };
 
 /* A thread's CPU time pays for this part of it in samples. While its debt is higher than CREDIT_NS, its interval becomes
@@ -29,6 +30,9 @@ static struct {
 #define CHECK_AGE_NS 100000000u
 
 #define INTERVAL_MAX 0x1p40
+
+/* A longer interval than both the wanted one and this one is kept as a share of the samples of the latter. */
+#define COUNTED_MAX 524288u
 
 /* xorshift64* by Marsaglia and Vigna. The seed is the clock and the thread's address, mixed as in
  * splitmix64. */
@@ -60,6 +64,36 @@ static uint64_t interval_of(const struct mem_thread *t)
 	uint64_t interval = atomic_load_explicit(&settings.interval, memory_order_relaxed);
 
 	return !interval || interval > t->interval ? interval : t->interval;
+}
+
+/* The part of INTERVAL that is counted down. The rest is a share: its inverse is the probability of each sample.
+ *
+ * If the interval alone became longer, allocations larger than it would still all be sampled. To reduce these, it would
+ * have to become so long that samples of other allocations are rare. */
+static uint64_t counted_part(uint64_t interval)
+{
+	uint64_t wanted = atomic_load_explicit(&settings.wanted, memory_order_relaxed);
+	uint64_t most = wanted > COUNTED_MAX ? wanted : COUNTED_MAX;
+
+	return interval < most ? interval : most;
+}
+
+static double kept_share(uint64_t interval)
+{
+	return (double)counted_part(interval) / (double)interval;
+}
+
+static bool is_kept(struct mem_thread *t, uint64_t interval)
+{
+	return counted_part(interval) == interval ||
+	       (double)(random_next(t) >> 11) * 0x1p-53 < kept_share(interval);
+}
+
+/* The probability that of SIZE bytes one is sampled. */
+static double probability_of(uint64_t size, uint64_t interval)
+{
+	return poisson_probability((double)size / (double)counted_part(interval)) *
+	       kept_share(interval);
 }
 
 bool mem_sample_spend(uint64_t ns, uint64_t now_ns)
@@ -130,14 +164,14 @@ bool mem_sample_due(size_t size)
 		t->capped = true;
 		beyond = size;
 	}
-	next = countdown_draw(t, interval);
+	next = countdown_draw(t, counted_part(interval));
 	if (t->capped) {
 		sampled = next < beyond;
-		next = sampled ? countdown_draw(t, interval) : next - beyond;
+		next = sampled ? countdown_draw(t, counted_part(interval)) : next - beyond;
 	}
 	t->capped = next > cap;
 	t->left = t->capped ? cap : next;
-	return sampled;
+	return sampled && is_kept(t, interval);
 }
 
 void mem_look(void)
@@ -145,9 +179,15 @@ void mem_look(void)
 	atomic_store(&mem_looking, true);
 }
 
+void mem_sample_on(uint64_t interval)
+{
+	atomic_store(&settings.wanted, interval);
+	mem_sample_change(interval);
+}
+
 /* The setting is never off in between: a thread that checked it then would not check again for
  * long. */
-void mem_sample_on(uint64_t interval)
+void mem_sample_change(uint64_t interval)
 {
 	uint32_t epoch = atomic_load(&settings.epoch);
 
@@ -182,7 +222,7 @@ uint64_t mem_sample_weight(uint64_t size)
 
 	if (!interval || !size)
 		return size;
-	return weight_divide(size, poisson_probability((double)size / (double)interval));
+	return weight_divide(size, probability_of(size, interval));
 }
 
 uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t growth, uint64_t size)
@@ -193,6 +233,6 @@ uint64_t mem_sample_reweight(uint64_t old_size, uint64_t old_weight, uint64_t gr
 	if (!interval || !old_weight)
 		return size;
 	taken = (double)old_size / (double)old_weight;
-	grown = poisson_probability((double)growth / (double)interval);
+	grown = probability_of(growth, interval);
 	return weight_divide(size, taken + (1 - taken) * grown);
 }

@@ -3,6 +3,7 @@
  * The distance between samples is exponentially distributed. So every allocated byte has the same
  * probability, and no pattern of the program can bias the samples. An allocation of S bytes is
  * sampled with probability 1 - exp(-S/interval); its weight is S divided by that probability.
+ * Intervals that the overhead budget has lengthened are kept as a share (mem_sample_change()).
  *
  * A thread whose samples take too much of its CPU time gets a longer interval of its own. */
 #ifndef ENGINE_MEMORY_MEM_SAMPLE_H
@@ -60,6 +61,10 @@ bool mem_sample_due(size_t size);
 /* Sample every INTERVAL bytes from now on, 0: every allocation. Threads notice it at their next
  * allocations. */
 void mem_sample_on(uint64_t interval);
+
+/* INTERVAL replaces that of mem_sample_on(). If it is longer, allocations that are larger than both are sampled less often
+ * too: so few samples of them are as cheap as few samples of small ones. */
+void mem_sample_change(uint64_t interval);
 void mem_sample_off(void);
 
 /* Pass every allocation of BYTES or more to mem_sample_due(), also without sampling; UINT64_MAX:

@@ -77,6 +77,40 @@ START_TEST(totals_are_unbiased)
 }
 END_TEST
 
+static const struct {
+	uint64_t wanted, interval, size;
+	double chance; /* by hand */
+} changes[] = {
+	{ 65536, 262144, 1000, 1 - 0.9961925694 }, /* up to 512 KiB the interval is longer */
+	{ 524288, 4194304, 20000, (1 - 0.9625714588) / 8 }, /* beyond that it is a share */
+	{ 524288, 4194304, 10000033, 1.0 / 8 },             /* of large allocations too */
+	{ 1048576, 4194304, 10000033,
+	  (1 - 0.00007214918) / 4 }, /* a wanted interval is not a share */
+	{ 4194304, 4194304, 10000033, 1 - 0.09216326466 },
+	{ 4194304, 65536, 16, 1 - 0.9997558891749 }, /* a shorter one than at the start */
+};
+
+START_TEST(a_longer_interval_reduces_all_sizes)
+{
+	uint64_t size = changes[_i].size, sum = 0, count = 0, n;
+	double chance = changes[_i].chance, deviation, taken;
+
+	mem_sample_on(changes[_i].wanted);
+	mem_sample_change(changes[_i].interval);
+	n = (uint64_t)(2000 / chance);
+	for (uint64_t i = 0; i < n; i++)
+		if (!mem_sample_passes(size) && mem_sample_due(size)) {
+			sum += mem_sample_weight(size);
+			count++;
+		}
+	mem_sample_off();
+	deviation = sqrt((1 - chance) / (chance * (double)n));
+	taken = (double)count / (chance * (double)n);
+	ck_assert_msg(fabs(taken - 1) <= SIGMAS * deviation, "%.3f of the samples", taken);
+	ck_assert_double_le(fabs((double)sum / ((double)n * (double)size) / taken - 1), 1e-3);
+}
+END_TEST
+
 /* A thread allocates 100 bytes each 50 ns of its CPU time, in phases with pauses; a sample takes 10 us. Beyond that, samples
  * take at most a tenth of any 100 ms, and the weights are right. */
 #define ALLOCATION_NS 50
@@ -288,6 +322,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, weighs, 0, sizeof(weights) / sizeof(weights[0]));
 	tcase_add_loop_test(tcase, totals_are_unbiased, 0, sizeof(patterns) / sizeof(patterns[0]));
+	tcase_add_loop_test(tcase, a_longer_interval_reduces_all_sizes, 0,
+			    sizeof(changes) / sizeof(changes[0]));
 	tcase_add_test(tcase, growing_is_unbiased);
 	tcase_add_loop_test(tcase, a_thread_spends_little_time_for_samples, 0, 3);
 	tcase_add_test(tcase, zero_is_not_limited);
