@@ -240,12 +240,15 @@ static int reading_read_process_events(struct reading *r, struct heap_process *p
 
 	if (!jfr_type_by_name(r->chunk, "asprof.Losses")) /* saves a walk over all events */
 		return 0;
-	jfr_scan_start(&scan, r->chunk, JFR_MASK(JFR_RETAINED) | JFR_MASK(JFR_LOSSES));
+	jfr_scan_start(&scan, r->chunk,
+		       JFR_MASK(JFR_RETAINED) | JFR_MASK(JFR_LOSSES) | JFR_MASK(JFR_COST));
 	while (!err && jfr_scan_next(&scan, &event))
 		if (event.kind == JFR_RETAINED && wants_snapshots)
 			err = reading_add_retained(r, &p->last, &started, &event);
 		else if (event.kind == JFR_LOSSES && inside && !r->heap->part)
 			losses_read(&r->heap->profile.losses, r->chunk, &event);
+		else if (event.kind == JFR_COST && inside && !r->heap->part)
+			costs_read(&r->heap->profile.losses.costs, r->chunk, &event);
 	if (!started || err)
 		return err;
 	p->thread = add_all_threads(r);

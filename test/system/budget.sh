@@ -39,6 +39,8 @@ run memory 60 2 1 CPU_INTERVAL=off WALL_INTERVAL=off NATIVE_MEM=256k
 [ "$(kept memory)" -lt 60 ] || fail "memory: kept $(kept memory)%"
 "$agent" collapsed --alloc --total --scaled "$work/memory" >"$work/stacks" 2>"$work/note" || fail "memory: no stacks"
 grep -q "ASPROF_AGENT_BUDGET kept [0-9.]*% of the memory samples" "$work/note" || fail "no note: $(cat "$work/note")"
+"$agent" leaks "$work/memory" >"$work/leaks" 2>"$work/note"
+grep -q "ASPROF_AGENT_BUDGET kept [0-9.]*% of the memory samples" "$work/note" || fail "leaks: $(cat "$work/note")"
 within 20 "$small" "$(samples allocate_small <"$work/stacks")" "bytes of allocate_small"
 within 20 "$large" "$(samples allocate_large <"$work/stacks")" "bytes of allocate_large"
 echo "memory: $(kept memory)% kept"
