@@ -20,6 +20,7 @@
 #include "decoder/commands/run_spool.h"
 #include "decoder/output/message.h"
 #include "profile/basics/text.h"
+#include "profile/jfr/labels.h"
 #include "upload/files/place.h"
 
 struct found {
@@ -135,7 +136,8 @@ struct findings {
 	char reason[PRELOADABLE_REASON_MAX];
 	char remedy[256]; /* a sentence, or "" */
 	char notes[256];
-	bool is_traced; /* a static program with an agent */
+	char engine[512]; /* the note on the engine's library, or "" */
+	bool is_traced;   /* a static program with an agent */
 };
 
 /* A note after a run is useful only if it explains a profile that differs from what the user expects. */
@@ -158,7 +160,9 @@ static void findings_add(struct doctor_subject *subject, enum severity severity,
 
 	if (f->is_traced && !strcmp(name, "static"))
 		return;
-	if (severity == SEVERITY_NOTE && note_is_useful(name))
+	if (severity == SEVERITY_NOTE && !strcmp(name, "engine"))
+		snprintf(f->engine, sizeof(f->engine), "%s", line);
+	else if (severity == SEVERITY_NOTE && note_is_useful(name))
 		snprintf(f->notes + n, sizeof(f->notes) - n, "%s%s", n ? ", " : "", name);
 	else if (severity != SEVERITY_NOTE && !*f->reason)
 		findings_set_reason(f, line, remedy);
@@ -192,6 +196,53 @@ static bool waited_mostly(const struct run_command *command, const struct config
 	return config->wall_interval_ns != OPTION_OFF &&
 	       command->lived_ns > 2 * config->wall_interval_ns &&
 	       command->cpu_ns < command->lived_ns / 4;
+}
+
+/* Store the name of the process of the profile PATH, without its ID, in NAME. */
+static void process_name(const char *path, char name[NAME_MAX + 1])
+{
+	struct buf labels = BUF_INIT(PATH_MAX + sizeof("process="));
+	const char *process;
+
+	labels_write(&labels, path, NULL);
+	process = buf_string(&labels);
+	process = process && strchr(process, '=') ? strchr(process, '=') + 1 : "";
+	snprintf(name, NAME_MAX + 1, "%s", process);
+	if (strrchr(name, '_'))
+		*strrchr(name, '_') = '\0';
+	buf_free(&labels);
+}
+
+/* Return the program whose notes are useful. If the command is a shell or a similar program, that is the program of the
+ * largest profile, if it is found by its NAME. */
+static const char *find_noted_program(const struct found *found, const char *command,
+				      char name[NAME_MAX + 1])
+{
+	char path[PATH_MAX];
+	struct stat status;
+	off_t largest = 0;
+
+	for (unsigned i = 0; i < found->profiles; i++)
+		if (!stat(found->paths[i], &status) && status.st_size > largest) {
+			largest = status.st_size;
+			process_name(found->paths[i], name);
+		}
+	if (!largest || !strcmp(name, text_base_name(command)) ||
+	    preloadable_find_program(name, path))
+		return command;
+	return name;
+}
+
+/* Replace the notes of F by those on PROGRAM. */
+static void find_notes_on(struct findings *f, const char *program)
+{
+	struct findings other = { .is_traced = false };
+
+	doctor_select_program(&other.subject, program);
+	doctor_run_checks(&other.subject, DOCTOR_AFTER_RUN, findings_add);
+	memcpy(f->notes, other.notes, sizeof(f->notes));
+	memcpy(f->engine, other.engine, sizeof(f->engine));
+	config_free(&other.subject.config);
 }
 
 /* Print the two commands that say most about the profiles of this run. */
@@ -242,7 +293,8 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	struct findings f = { .is_traced = command->is_traced };
 	const struct config *config = &f.subject.config;
 	struct found found = { 0 };
-	char notes[sizeof(f.notes) + PATH_MAX + 64] = "";
+	char notes[sizeof(f.notes) + PATH_MAX + 64] = "", name[NAME_MAX + 1];
+	const char *program = *command->argv;
 
 	doctor_select_program(&f.subject, *command->argv);
 	doctor_run_checks(&f.subject, DOCTOR_AFTER_RUN, findings_add);
@@ -259,9 +311,12 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	if (spool->recovered)
 		snprintf(notes, sizeof(notes), "; %u recovered, without the last second",
 			 spool->recovered);
+	program = find_noted_program(&found, program, name);
+	if (program == name)
+		find_notes_on(&f, program);
 	if (*f.notes)
 		snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes),
-			 "; `asprof-agent doctor %s` has notes: %s", *command->argv, f.notes);
+			 "; `asprof-agent doctor %s` has notes: %s", program, f.notes);
 	if (found.profiles)
 		message_print("run: %u profile%s in %s%s%s%s%s%s", found.profiles,
 			      found.profiles == 1 ? "" : "s", found.directory,
@@ -285,6 +340,8 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 			      "reason",
 			      *command->argv);
 	report_spool(spool);
+	if (*f.engine)
+		message_print("run: %s", f.engine);
 	if (found.profiles) {
 		print_heaviest(&found);
 		print_continuation(&found, command, config);

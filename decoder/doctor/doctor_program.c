@@ -206,13 +206,23 @@ static bool has_async_profiler(struct doctor_subject *p, char *line, size_t size
 
 void doctor_engine(struct doctor_subject *p)
 {
+	const char *named = doctor_get_variable(p, OPTION_PREFIX "LIB");
+	bool is_required = p->config.engine == ENGINE_ASYNC_PROFILER;
 	char line[512];
 
-	if (p->config.engine == ENGINE_ASYNC_PROFILER && !has_async_profiler(p, line, sizeof(line)))
+	if (p->config.engine == ENGINE_BUILTIN || (!is_required && !named) ||
+	    has_async_profiler(p, line, sizeof(line)))
+		return;
+	if (is_required)
 		doctor_add_finding(
 			p, SEVERITY_STOP, NULL, ENGINE_REMEDY,
 			"ASPROF_AGENT_ENGINE is async-profiler, and its library is not found: %s",
 			line);
+	else
+		doctor_add_finding(p, SEVERITY_NOTE, NULL, "Correct or unset ASPROF_AGENT_LIB.",
+				   "the builtin engine is used, as ASPROF_AGENT_LIB cannot be "
+				   "loaded: %s",
+				   line);
 }
 
 static bool is_java(const struct doctor_subject *p)

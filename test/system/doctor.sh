@@ -145,6 +145,8 @@ finds "Java, no library" 0 "java: .*not found" -- "$work/bin/java"
 ${CC:-cc} -shared -fPIC -o "$work/engine.so" "$work/empty.c" || exit 1
 (export ASPROF_AGENT_ENGINE=async-profiler ASPROF_AGENT_LIB=$work/engine.so && silent "an engine" -- "$good") || exit 1
 (export ASPROF_AGENT_LIB=$work/engine.so && silent "Java, with it" -- "$work/bin/java") || exit 1
+(export ASPROF_AGENT_LIB=$work/missing.so && finds "no library" 0 \
+	"engine: .*ASPROF_AGENT_LIB cannot be loaded: $work/missing.so: No such file" -- "$good") || exit 1
 
 mkdir "$work/alone" "$work/new"
 cp "$agent" "$work/alone/" && cp "$agent" "$work/new/"

@@ -178,6 +178,17 @@ strip "$dir/go/java" && objcopy --remove-section .eh_frame --add-section .go.bui
 	says "1 profile in $dir/notes; .asprof-agent doctor $dir/go/java. has notes: java, go, malloc\$" 0 \
 		--mem 64k --wall 10ms -o "$dir/notes" -- "$dir/go/java"
 ) || exit 1
+# The notes are on the program that was profiled, not on a shell.
+mkdir "$dir/bin" && cp "$dir/burns" "$dir/bin/java"
+PATH=$dir/bin:$PATH says "[12] profiles* in $dir/shell; .asprof-agent doctor java. has notes: java\$" 0 \
+	--engine builtin --cpu 1ms --wall off -o "$dir/shell" -- sh -c 'java; :'
+grep -q 'ASPROF_AGENT_LIB' "$dir/err" && fail "a library: $(cat "$dir/err")"
+(
+	unset ASPROF_AGENT_ENGINE
+	ASPROF_AGENT_LIB=$dir/missing.so "$build/asprof-agent" run --wall 10ms -o "$dir/library" -- "$dir/waits" 2>"$dir/err"
+	grep -qx "asprof-agent: run: the builtin engine is used, as ASPROF_AGENT_LIB cannot be loaded: $dir/missing.so: No such file or directory" \
+		"$dir/err"
+) || fail "a missing library: $(cat "$dir/err")"
 ASPROF_AGENT_CPU_INTERVAL=parsec "$build/asprof-agent" run -- "$dir/waits" once 2>"$dir/err"
 grep -q '^asprof-agent: run: no profile, as a setting is invalid: .*parsec' "$dir/err" || fail "a setting: $(cat "$dir/err")"
 says "no profile of $dir/waits: .*its library is not found" 0 --engine async-profiler -- "$dir/waits" once
