@@ -258,6 +258,7 @@ check-quick: all $(system_data) $(filter-out $(slow_bin),$(unit_bin)) $(image_te
 	$(Q)CC='$(CC)' NM='$(CROSS)nm' scripts/check-host $(B)
 	$(Q)scripts/check-arrows
 	$(Q)scripts/check-words
+	$(Q)scripts/check-sentences
 	$(Q)B=$(B) scripts/docs --check
 	$(Q)B=$(B) scripts/run-tests $(filter-out all $(system_data),$^) $(quick_system:%=test/system/%.sh)
 

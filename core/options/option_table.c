@@ -143,11 +143,9 @@ const struct option option_table[] = {
 	  .zero = true,
 	  .off = OPTION_OFF,
 	  .fallback = "off",
-	  .help = "Time that threads wait for locks between two samples of such waits: for locks "
-		  "of "
-		  "Java with async-profiler, for mutexes and read-write locks of the C library "
-		  "with "
-		  "the builtin engine." },
+	  .help = "Time that threads wait for locks between two samples of such waits. "
+		  "async-profiler samples locks of Java, the builtin engine mutexes and "
+		  "read-write locks of the C library." },
 	{ .name = "BUDGET",
 	  .type = OPTION_SHARE,
 	  FIELD(budget_permil),
@@ -175,9 +173,9 @@ const struct option option_table[] = {
 	  FIELD(waits),
 	  .words = waits_words,
 	  .fallback = "on",
-	  .help = "What is recorded of waits: `on`: wall-clock samples have the thread's state, "
-		  "the cause of its wait, and its file, peer or lock; `kinds`: the same without "
-		  "paths and peers; `off`: nothing." },
+	  .help = "What is recorded of waits. `on`: wall-clock samples have the thread's state, "
+		  "the cause of its wait, and its file, peer or lock. `kinds`: the same without "
+		  "paths and peers. `off`: nothing." },
 	{ .name = "ENGINE_OPTIONS",
 	  .type = OPTION_TEXT,
 	  FIELD(engine_options),
@@ -330,7 +328,7 @@ const struct option option_table[] = {
 	  FIELD(crash),
 	  .fallback = "on",
 	  .help = "`on`: an unhandled crash (SIGSEGV, SIGABRT and similar) is recorded in a "
-		  "last report, for which the process waits at most `EXIT_TIMEOUT`; `off`: "
+		  "last report. The process waits for it at most `EXIT_TIMEOUT`. `off`: "
 		  "that report is lost." },
 	{ .name = "SANDBOX",
 	  .type = OPTION_WORD,
