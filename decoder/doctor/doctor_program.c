@@ -321,7 +321,7 @@ void doctor_malloc(struct doctor_subject *p)
 
 void doctor_unwind(struct doctor_subject *p)
 {
-	struct elf *elf = open_program(p);
+	struct elf *elf = p->file.is_go ? NULL : open_program(p); /* Go has tables of its own */
 
 	/* Some linkers, like musl-gcc's, write no search table, but the entries are there. */
 	if (elf && !elf_find_segment(elf, PT_GNU_EH_FRAME) && !elf_find_section(elf, ".eh_frame"))

@@ -124,6 +124,9 @@ silent "symbols in its directory" -- "$made"
 : >"$work/section"
 objcopy --add-section .go.buildinfo="$work/section" "$good" "$work/bin/go" || exit 1
 finds Go 0 "go: " -- "$work/bin/go"
+objcopy --add-section .go.buildinfo="$work/section" "$work/bin/bare" "$work/bin/bare_go" || exit 1
+finds "Go without unwind tables of C" 0 "go: " -- "$work/bin/bare_go"
+! grep -q unwind "$work/out" || fail "Go: $(cat "$work/out")"
 
 export ASPROF_AGENT_NATIVE_MEM=64k
 own=$(program mem_own)
