@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "decoder/live/live_endpoint.h"
+#include "profile/aggregate/wait.h"
 
 static const struct command *find_command(const struct command *commands, size_t rows,
 					  const char *name)
@@ -44,6 +45,16 @@ static const struct command_option *find_switch(const struct command *command, c
 			if (!strcmp(o->name, name))
 				return o;
 	return NULL;
+}
+
+static void print_values(const struct command_option *option)
+{
+	if (strcmp(option->argument, "CAUSE") != 0) {
+		print_alternatives(option->argument);
+		return;
+	}
+	for (uint32_t i = 0; i < WAIT_CAUSES; i++)
+		puts(jfr_wait_causes[i]);
 }
 
 static void print_processes(void)
@@ -87,7 +98,7 @@ void complete_print(const struct command *commands, size_t rows, char **words, i
 	}
 	last = find_switch(command, words[count - 1]);
 	if (last && last->argument) {
-		print_alternatives(last->argument);
+		print_values(last);
 		return;
 	}
 	if (count == 1 && strstr(command->arguments, "PID"))

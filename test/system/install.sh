@@ -103,6 +103,7 @@ if command -v bash >/dev/null; then
 	completes options op
 	completes --cumulative top --cum
 	completes 'library interpreter kernel own' top --fold ''
+	completes 'lock' waits --cause loc
 	completes 'malloc free' nativemem --type ''
 	completes 'top collapsed flamegraph pprof' heap 1234 ''
 	completes --cumulative heap 1234 top --cum
