@@ -27,16 +27,20 @@ const struct command_option args_metrics[] = {
 	{ "--alloc", NULL, "native allocations; Java's if there are none", ARG_METRIC,
 	  METRIC_MALLOC },
 	{ "--nativemem", NULL, "the same as --alloc", ARG_METRIC, METRIC_MALLOC },
-	{ "--live", NULL, "native allocations that were not freed", ARG_METRIC, METRIC_LIVE },
-	{ "--leak", NULL, "like --live, without recent ones (see --tail)", ARG_METRIC,
-	  METRICS + METRIC_LIVE },
-	{ "--retained", NULL, "with --live: count as leaks does, not by events", ARG_FLAG,
-	  AT(query.retained) },
 	{ "--objects", NULL, "allocations of Java objects", ARG_METRIC, METRIC_OBJECT },
 	{ "--live-objects", NULL, "Java objects that survived", ARG_METRIC, METRIC_LIVE_OBJECT },
 	{ "--lock", NULL, "waits for contended locks", ARG_METRIC, METRIC_LOCK },
 	{ "--raw", NULL, "count a memory sample as one, not by its weight", ARG_NO_FLAG,
 	  AT(query.weighted) },
+	{ 0 },
+};
+
+const struct command_option args_live[] = {
+	{ "--live", NULL, "native allocations that were not freed", ARG_METRIC, METRIC_LIVE },
+	{ "--leak", NULL, "like --live, without recent ones (see --tail)", ARG_METRIC,
+	  METRICS + METRIC_LIVE },
+	{ "--retained", NULL, "with --live: count as leaks does, not by events", ARG_FLAG,
+	  AT(query.retained) },
 	{ "--tail", "SHARE", "last part of the time, which --leak omits (10%)", ARG_RATIO,
 	  AT(query.tail) },
 	{ 0 },
@@ -382,9 +386,9 @@ static const struct command_option *find_switch(const struct command_option *con
 static int args_reject_switch(const struct args *args, const char *word)
 {
 	static const struct command_option *const shared[] = {
-		args_metrics, args_total,   args_base,  args_filters, args_waits,
-		args_period,  args_sources, args_trace, args_bucket,  args_threads,
-		args_names,   args_reading, NULL,
+		args_metrics, args_live,   args_total,   args_base,  args_filters,
+		args_waits,   args_period, args_sources, args_trace, args_bucket,
+		args_threads, args_names,  args_reading, NULL,
 	};
 	char *value;
 	const struct command_option *row = find_switch(shared, word, &value);

@@ -78,6 +78,7 @@ struct args {
 
 /* Shared switches. A command lists the tables that it supports, and rejects the others. */
 extern const struct command_option args_metrics[]; /* weight of samples */
+extern const struct command_option args_live[];    /* weight of retained memory */
 extern const struct command_option args_total[];
 extern const struct command_option args_base[];    /* base of a comparison */
 extern const struct command_option args_filters[]; /* by thread and frames */

@@ -21,9 +21,9 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const collapsed_options[] = {
-	own_options, args_metrics, args_total, args_filters, args_waits,
-	args_period, args_sources, args_trace, args_bucket,  args_threads,
-	args_names,  args_reading, NULL,
+	own_options,  args_metrics, args_live,    args_total, args_filters,
+	args_waits,   args_period,  args_sources, args_trace, args_bucket,
+	args_threads, args_names,   args_reading, NULL,
 };
 
 static const char *const suffixes[] = {

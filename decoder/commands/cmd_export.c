@@ -26,8 +26,9 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const export_options[] = {
-	own_options, args_metrics, args_total,   args_filters, args_period,  args_sources,
-	args_trace,  args_bucket,  args_threads, args_names,   args_reading, NULL,
+	own_options, args_metrics, args_live,  args_total,  args_filters,
+	args_period, args_sources, args_trace, args_bucket, args_threads,
+	args_names,  args_reading, NULL,
 };
 
 struct export_job {

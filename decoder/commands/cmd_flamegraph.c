@@ -49,15 +49,15 @@ static const struct command_option heat_options[] = {
 };
 
 const struct command_option *const flamegraph_options[] = {
-	graph_options, args_base,   args_metrics, args_total, args_filters,
-	args_waits,    args_period, args_sources, args_trace, args_bucket,
-	args_threads,  args_names,  args_reading, NULL,
+	graph_options, args_base,    args_metrics, args_live,    args_total,
+	args_filters,  args_waits,   args_period,  args_sources, args_trace,
+	args_bucket,   args_threads, args_names,   args_reading, NULL,
 };
 
 const struct command_option *const heatmap_options[] = {
-	heat_options, args_metrics, args_total, args_filters, args_waits,
-	args_period,  args_sources, args_trace, args_bucket,  args_renames,
-	args_names,   args_reading, NULL,
+	heat_options, args_metrics, args_live,    args_total, args_filters,
+	args_waits,   args_period,  args_sources, args_trace, args_bucket,
+	args_renames, args_names,   args_reading, NULL,
 };
 
 struct page {

@@ -17,8 +17,9 @@ static const struct command_option own_options[] = {
 };
 
 const struct command_option *const pprof_options[] = {
-	own_options, args_metrics, args_filters, args_waits, args_period,  args_sources,
-	args_trace,  args_bucket,  args_renames, args_names, args_reading, NULL,
+	own_options, args_metrics, args_live,  args_filters, args_waits,
+	args_period, args_sources, args_trace, args_bucket,  args_renames,
+	args_names,  args_reading, NULL,
 };
 
 static int print_pprof(const struct args *args, const struct profile *profile)

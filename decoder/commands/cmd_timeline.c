@@ -120,10 +120,6 @@ int cmd_timeline(int argc, char **argv)
 			      "-o time.html");
 		status = COMMAND_USAGE;
 	}
-	if (status == COMMAND_OK && args.metric == METRIC_LIVE) {
-		message_print("timeline: --live does not apply here");
-		status = COMMAND_USAGE;
-	}
 	args.query.contexts = true; /* the page filters by labels, and colours by state */
 	args.query.waits = WAIT_PARTS_KIND;
 	args.query.wait_guesses = true;
