@@ -157,7 +157,6 @@ extern const size_t jfr_field_count;
 /* Version of the fields that the agent adds after async-profiler's; never the id of an event. */
 #define JFR_EXTRA_VERSION 1
 
-/* TYPE_NAMES in profile/page/stacks.js has the same order. */
 enum jfr_frame_type {
 	JFR_FRAME_INTERPRETED,
 	JFR_FRAME_JIT,

@@ -29,7 +29,7 @@ function kindOf(stacks, frame) {
 	if (stacks.isThread(frame)) return 'thread';
 	if (type === KERNEL) return 'kernel';
 	if (type >= SCRIPT) return category === 'own' ? 'script' : 'scriptLibrary';
-	if (JAVA_TYPES.has(type)) return category !== 'own' ? 'javaLibrary' : type === 2 ? 'javaInlined' : 'java';
+	if (JAVA_TYPES.has(type)) return category !== 'own' ? 'javaLibrary' : type === INLINED ? 'javaInlined' : 'java';
 	return category;
 }
 function hsl(hue, saturation, lightness) { return `hsl(${hue} ${saturation}% ${lightness}%)`; }

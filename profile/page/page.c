@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/jfr/jfr_types.h"
+#include "profile/aggregate/frame_category.h"
 #include "profile/aggregate/wait.h"
 #include "profile/basics/text.h"
 
@@ -51,6 +53,25 @@ void page_write_start(FILE *file, const char *title, const char *style)
 		style ? style : "");
 }
 
+/* The numbers and names of types and categories of frames, for stacks.js and graph.js. */
+static void page_write_frame_types(FILE *file)
+{
+	fprintf(file,
+		"const KERNEL = %d, SCRIPT = %d, INLINED = %d, JAVA_TYPES = new Set([%d, %d, %d, "
+		"%d]);\n",
+		JFR_FRAME_KERNEL, JFR_FRAME_PYTHON, JFR_FRAME_INLINED, JFR_FRAME_INTERPRETED,
+		JFR_FRAME_JIT, JFR_FRAME_INLINED, JFR_FRAME_C1);
+	fputs("const TYPE_NAMES = {", file);
+	for (size_t i = 0; i < jfr_constant_count; i++)
+		if (jfr_constants[i].type == JFR_T_FRAME_TYPE)
+			fprintf(file, "%u: '%s', ", (unsigned)jfr_constants[i].key,
+				jfr_constants[i].name);
+	fputs("};\nconst CATEGORIES = [", file);
+	for (unsigned i = 0; i < FRAME_CATEGORIES; i++)
+		fprintf(file, "'%s', ", frame_category_names[i]);
+	fputs("];\n", file);
+}
+
 /* The class of each cause of waits, for states.js. */
 static void page_write_causes(FILE *file)
 {
@@ -63,7 +84,9 @@ static void page_write_causes(FILE *file)
 
 void page_write_scripts(FILE *file, const char *const *scripts)
 {
-	fprintf(file, "<script>\n'use strict';\n%s%s", page_script, page_stacks_script);
+	fputs("<script>\n'use strict';\n", file);
+	page_write_frame_types(file);
+	fprintf(file, "%s%s", page_script, page_stacks_script);
 	page_write_causes(file);
 	fprintf(file, "%s%s", page_states_script, page_graph_script);
 	for (; *scripts; scripts++)

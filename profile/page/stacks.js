@@ -1,10 +1,5 @@
 /* Decoder of page_stacks.h, and trees of stacks: as recorded, by thread, and inverted. */
 
-const KERNEL = 5, SCRIPT = 7, JAVA_TYPES = new Set([0, 1, 2, 6]);
-const TYPE_NAMES = ['interpreted', 'JIT compiled', 'inlined', 'native', 'C++', 'kernel', 'C1 compiled',
-	'Python', 'JavaScript', 'Ruby', 'PHP', 'Perl'];
-const CATEGORIES = ['own', 'library', 'interpreter', 'kernel'];
-
 /* Returns the value of KEY in LINES of "key=value", or "". */
 function labelValue(lines, key) {
 	return (lines.find(line => line.startsWith(key + '=')) || '').slice(key.length + 1);

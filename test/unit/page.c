@@ -1,6 +1,7 @@
 /* profile/page/: numbers and texts are read back as written; names never end an element; a profile's
  * samples are added up by stack, thread, labels and row of time; small frames are merged. */
 #include "profile/page/page.h"
+#include "engine/jfr/jfr_types.h"
 #include "profile/page/page_stacks.h"
 
 #include <stdlib.h>
@@ -138,6 +139,30 @@ START_TEST(scripts_have_the_class_of_each_cause)
 	}
 	ck_assert_ptr_nonnull(strstr(text, "'timer': 'idle'"));
 	ck_assert_ptr_nonnull(strstr(text, "'gil': 'lock'"));
+	free(text);
+}
+END_TEST
+
+/* Numbers of types and categories of frames are from their enumerations. */
+START_TEST(scripts_have_each_frame_type_and_category)
+{
+	const char *const none[] = { NULL };
+	char *text = NULL, row[64];
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	page_write_scripts(file, none);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "const KERNEL = 5, SCRIPT = 7, INLINED = 2, "
+					   "JAVA_TYPES = new Set([0, 1, 2, 6]);"));
+	ck_assert_ptr_nonnull(strstr(text, "{0: 'Interpreted', "));
+	ck_assert_ptr_nonnull(strstr(text, "11: 'Perl', }"));
+	for (int i = 0; i < JFR_FRAME_TYPES; i++) {
+		snprintf(row, sizeof(row), " %d: '", i);
+		ck_assert(!i || strstr(text, row));
+	}
+	ck_assert_ptr_nonnull(
+		strstr(text, "CATEGORIES = ['own', 'library', 'interpreter', 'kernel', ]"));
 	free(text);
 }
 END_TEST
@@ -286,6 +311,7 @@ int main(void)
 
 	tcase_add_test(tcase, numbers_and_texts_are_read_back);
 	tcase_add_test(tcase, scripts_have_the_class_of_each_cause);
+	tcase_add_test(tcase, scripts_have_each_frame_type_and_category);
 	tcase_add_test(tcase, names_do_not_end_an_element);
 	tcase_add_loop_test(tcase, samples_are_added_up, 0, sizeof(pages) / sizeof(pages[0]));
 	tcase_add_test(tcase, long_spans_have_long_rows);
