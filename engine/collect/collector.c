@@ -204,6 +204,13 @@ static void collector_name_thread(void *context, struct thread *t)
 		chunks_name_living_thread(&collector.chunks, atomic_load(&t->tid));
 }
 
+/* A thread that sleeps all the time has no sample that would cause it to be named. */
+static void collector_name_unnamed_thread(void *context, struct thread *t)
+{
+	if (!jfr_thread_named(collector.chunks.jfr, atomic_load(&t->tid)))
+		collector_name_thread(context, t);
+}
+
 /* The last samples of the ended thread are already in the chunk. */
 static void collector_end_thread(void *context, struct thread *t)
 {
@@ -311,13 +318,16 @@ static void collector_move_stacks(void)
 	frame_table_drop();
 }
 
-/* Reading the names of a thousand threads is slow, so chunks of one second do not always do it. */
+/* Reading the names of a thousand threads is slow, so chunks of one second do it only for threads that have none in this
+ * report. */
 static void collector_name_threads(uint64_t now_ns, bool last)
 {
 	uint64_t began_ns = clock_cpu_ns();
 
-	if (!last && now_ns < collector.names_due_ns)
+	if (!last && now_ns < collector.names_due_ns) {
+		threads_each(collector_name_unnamed_thread, NULL);
 		return;
+	}
 	threads_each(collector_name_thread, NULL);
 	collector.names_due_ns = now_ns + pause_after(began_ns, NAMES_INTERVAL_NS);
 }

@@ -1,5 +1,6 @@
 /* Has COUNT threads with 16 KiB of stack each, or as many as are allowed, that sleep in doze()
- * until all exist, and MS longer. Prints their number. Usage: sleepers COUNT MS */
+ * until all exist, and MS longer. Prints their number. Usage: sleepers COUNT MS [computes]
+ * With a third argument, the main thread computes meanwhile. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,6 +25,17 @@ static void *in_thread(void *unused)
 	return unused;
 }
 
+static void compute(long ms)
+{
+	struct timespec now, end;
+
+	CHECK(!clock_gettime(CLOCK_MONOTONIC, &end));
+	end.tv_sec += ms / 1000;
+	do
+		CHECK(!clock_gettime(CLOCK_MONOTONIC, &now));
+	while (now.tv_sec <= end.tv_sec);
+}
+
 int main(int argc, char **argv)
 {
 	size_t count = argc > 1 ? (size_t)atol(argv[1]) : 0, there = 0;
@@ -34,7 +46,11 @@ int main(int argc, char **argv)
 	CHECK(threads && !pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, 16384));
 	while (there < count && !pthread_create(&threads[there], &attr, in_thread, NULL))
 		there++;
-	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+	if (argc > 3)
+		compute(ms);
+	else
+		nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 },
+			  NULL);
 	pthread_mutex_lock(&lock);
 	gone = 1;
 	pthread_cond_broadcast(&go);

@@ -12,4 +12,11 @@ for engine in $(engines); do
 	# name.
 	[ "$(grep -c '\[named-[0-9]' <<<"$summary")" -ge 4 ] || fail "$engine: $summary"
 done
+
+# The budget's changes of intervals end chunks soon after a report, and threads that sleep all the time have no sample.
+ASPROF_AGENT_BUDGET=1% profiled "$work/asleep" builtin CPU_INTERVAL=100us WALL_INTERVAL=5ms REPORTING_INTERVAL=2s \
+	timeout 60 "$(program sleepers)" 3 10000 computes >"$work/out" || fail "sleepers: status $?"
+"$agent" summary "$work/asleep" >"$work/summary"
+[ "$(grep -c ' \[sleepers tid=' "$work/summary")" = 4 ] || fail "$(cat "$work/summary")"
+grep -q ' \[tid=' "$work/summary" && fail "$(cat "$work/summary")"
 echo ok
