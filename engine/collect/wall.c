@@ -37,6 +37,7 @@
 static struct {
 	uint64_t interval_ns;
 	uint64_t first_ns, last_ns, next_ns; /* rounds; first 0: not chosen yet */
+	uint64_t now_ns;                     /* time of the current round */
 	size_t visited;                      /* threads in the last round, due or not */
 	struct thread_wall *threads;         /* by the index of their slots */
 	size_t room;
@@ -251,10 +252,24 @@ static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 	wait_set_cause_by_stack(&w->wait, wall.symbols, w->pcs, w->depth);
 }
 
-/* Returns NULL if no owner is known, or its stack is not requested. */
+static void wall_visit_if_due(struct thread *t, struct thread_wall *w);
+
+/* Returns NULL if no owner is known, or its stack is not requested. The owner is visited first: a signal may wake it, and
+ * its own sample would show that. If it sleeps at its known place, no signal is sent. */
 static struct wall_owner *wall_request_owner(const struct wait *wait)
 {
-	return wait->owner ? wall_owner_request(wait->owner, clock_monotonic_ns()) : NULL;
+	struct thread *t = wait->owner ? thread_slot_find(wait->owner) : NULL;
+	struct thread_wall *w;
+
+	if (!t)
+		return NULL;
+	/* Not wall_state(): it may move the waiter's state. */
+	w = t->index < wall.room ? &wall.threads[t->index] : NULL;
+	if (w)
+		wall_visit_if_due(t, w);
+	if (w && w->known && !wall_is_asked(t, w) && thread_clock_cpu(&t->clock) == w->cpu_ns)
+		return wall_owner_known(t, w->pcs, w->depth, w->truncated);
+	return wall_owner_request(wait->owner, clock_monotonic_ns());
 }
 
 /* The lock that sleeping T waits for may have another owner now, or the owner may have run. Then the
@@ -394,15 +409,26 @@ static void wall_visit_thread(struct thread *t, struct thread_wall *w, uint32_t 
 }
 
 struct visit {
-	uint64_t since_ns, now_ns, earliest_ns;
+	uint64_t since_ns, earliest_ns;
 	size_t threads;
 };
+
+/* A thread without a time is visited with the others. */
+static void wall_visit_if_due(struct thread *t, struct thread_wall *w)
+{
+	uint64_t times;
+
+	if (!w->due_ns || w->due_ns > wall.now_ns || atomic_load(&t->ended))
+		return;
+	times = 1 + (wall.now_ns - w->due_ns) / wall.interval_ns;
+	w->due_ns += times * wall.interval_ns;
+	wall_visit_thread(t, w, (uint32_t)times);
+}
 
 static void wall_visit_one(void *context, struct thread *t)
 {
 	struct thread_wall *w = wall_state(t);
 	struct visit *v = context;
-	uint64_t times;
 
 	if (!w || atomic_load(&t->ended))
 		return;
@@ -410,11 +436,7 @@ static void wall_visit_one(void *context, struct thread *t)
 	/* A new thread has begun since the last round. Random, so that short-lived threads are counted in proportion. */
 	if (!w->due_ns)
 		w->due_ns = v->since_ns + wall.interval_ns - random_below(wall.interval_ns);
-	if (w->due_ns <= v->now_ns) {
-		times = 1 + (v->now_ns - w->due_ns) / wall.interval_ns;
-		w->due_ns += times * wall.interval_ns;
-		wall_visit_thread(t, w, (uint32_t)times);
-	}
+	wall_visit_if_due(t, w);
 	if (w->due_ns < v->earliest_ns)
 		v->earliest_ns = w->due_ns;
 }
@@ -504,7 +526,7 @@ static uint64_t wall_since_ns(uint64_t now_ns)
 
 uint64_t wall_visit(uint64_t now_ns)
 {
-	struct visit v = { .now_ns = now_ns, .earliest_ns = UINT64_MAX };
+	struct visit v = { .earliest_ns = UINT64_MAX };
 
 	if (wall.interval_ns == UINT64_MAX)
 		return UINT64_MAX;
@@ -513,6 +535,7 @@ uint64_t wall_visit(uint64_t now_ns)
 	if (now_ns < wall.next_ns)
 		return wall.next_ns;
 	v.since_ns = wall_since_ns(now_ns);
+	wall.now_ns = now_ns;
 	threads_each(wall_visit_one, &v);
 	wall.visited = v.threads;
 	wall.last_ns = now_ns;

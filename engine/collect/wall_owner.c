@@ -50,28 +50,45 @@ struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns)
 	return owner;
 }
 
+/* Returns false when out of memory. */
+static bool copy_stack(struct wall_owner *owner, const uintptr_t *pcs, uint32_t depth,
+		       bool truncated)
+{
+	size_t bytes = depth * sizeof(*pcs);
+
+	owner->pcs = malloc(bytes ? bytes : 1);
+	if (!owner->pcs)
+		return false;
+	memcpy(owner->pcs, pcs, bytes);
+	owner->depth = depth;
+	owner->truncated = truncated;
+	return true;
+}
+
+struct wall_owner *wall_owner_known(struct thread *thread, const uintptr_t *pcs, uint32_t depth,
+				    bool truncated)
+{
+	struct wall_owner *owner = calloc(1, sizeof(*owner));
+
+	if (!owner)
+		return NULL;
+	owner->thread = thread;
+	owner->tid = atomic_load(&thread->tid);
+	owner->asked_ticks = owner->ticks = clock_ticks();
+	owner->cpu_ns = thread_clock_cpu(&thread->clock);
+	if (!copy_stack(owner, pcs, depth, truncated)) {
+		free(owner);
+		return NULL;
+	}
+	return owner;
+}
+
 bool wall_owner_is_current(const struct wall_owner *owner)
 {
 	if (!owner->ticks)
 		return true;
 	return atomic_load(&owner->thread->tid) == owner->tid &&
 	       thread_clock_cpu(&owner->thread->clock) - owner->cpu_ns <= WALL_BACK_TO_SLEEP_NS;
-}
-
-/* Returns false when out of memory. */
-static bool copy_stack(struct wall_owner *owner, const struct sample *sample)
-{
-	size_t bytes = sample->count * sizeof(*sample->pcs);
-
-	owner->pcs = malloc(bytes ? bytes : 1);
-	if (!owner->pcs)
-		return false;
-	memcpy(owner->pcs, sample->pcs, bytes);
-	owner->depth = sample->count;
-	owner->truncated = sample->truncated;
-	owner->cpu_ns = sample->args[1];
-	owner->ticks = sample->ticks;
-	return true;
 }
 
 void wall_owner_deliver(const struct thread *thread, const struct sample *sample)
@@ -82,8 +99,11 @@ void wall_owner_deliver(const struct thread *thread, const struct sample *sample
 		if (!owner || owner->thread != thread || owner->tid != sample->tid)
 			continue;
 		/* Otherwise the thread's next sample is copied. */
-		if (copy_stack(owner, sample))
-			owners.pending[i] = NULL;
+		if (!copy_stack(owner, sample->pcs, sample->count, sample->truncated))
+			continue;
+		owner->cpu_ns = sample->args[1];
+		owner->ticks = sample->ticks;
+		owners.pending[i] = NULL;
 	}
 }
 

@@ -31,6 +31,10 @@ struct wall_owner {
  * (monotonic). */
 struct wall_owner *wall_owner_request(pid_t tid, uint64_t now_ns);
 
+/* The same for a sleeping THREAD, whose stack of DEPTH frames at PCS is known: it is copied, and no signal is sent. */
+struct wall_owner *wall_owner_known(struct thread *thread, const uintptr_t *pcs, uint32_t depth,
+				    bool truncated);
+
 /* True when the stack is pending, or has arrived and its thread has not run since. */
 bool wall_owner_is_current(const struct wall_owner *owner);
 

@@ -148,7 +148,7 @@ void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait)
 
 /* What looks find; unknown: looks are off. */
 static struct wait found;
-static unsigned looked;
+static unsigned looked, looked_late; /* late: after a signal that wakes the thread */
 
 bool wait_look_is_on(void)
 {
@@ -160,6 +160,7 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *
 	(void)cpu_ns, (void)seen;
 	ck_assert_int_ge(tid, 100);
 	looked += wait_look_is_on();
+	looked_late += threads[tid - 100].is_under_way;
 	wait_clear(wait);
 	*wait = found;
 }
@@ -280,7 +281,7 @@ static void setup(void)
 {
 	memset(threads, 0, sizeof(threads));
 	thread_count = event_count = 0;
-	looks = counted = looked = 0;
+	looks = counted = looked = looked_late = 0;
 	cut = false;
 	found = (struct wait){ 0 };
 	is_over = false;
@@ -993,6 +994,33 @@ START_TEST(the_owner_is_interrupted_after_the_waiter)
 }
 END_TEST
 
+/* The signal wakes the owner: a later look would find it runnable. */
+START_TEST(the_owner_is_visited_before_its_signal)
+{
+	begin(2);
+	wall_state(&threads[0].slot)->due_ns = wall_state(&threads[1].slot)->due_ns = START;
+	finds_owner(101);
+	visit(0, 1);
+	ck_assert_uint_eq(looked, 2);
+	ck_assert_uint_eq(looked_late, 0);
+}
+END_TEST
+
+START_TEST(an_owner_at_its_known_place_gets_no_signal)
+{
+	begin(2);
+	visit(0, 1);
+	sleeps(0, 0x30);
+	sleeps(1, 0x50);
+	finds_owner(101);
+	visit(1, 2);
+	ck_assert_uint_eq(threads[1].interrupted, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(events[event_count - 2].owner_stack, stack_id(0x50, 3, false));
+	ck_assert_ptr_nonnull(strstr(events[event_count - 2].wait, "owner=101\n"));
+}
+END_TEST
+
 /* The stack shows that the waiter waits for a condition. */
 START_TEST(a_wrong_owner_is_removed)
 {
@@ -1186,6 +1214,8 @@ int main(void)
 	tcase_add_test(tests, each_visit_counts_with_its_cause);
 	tcase_add_test(tests, visits_at_the_known_place_count_there);
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
+	tcase_add_test(tests, the_owner_is_visited_before_its_signal);
+	tcase_add_test(tests, an_owner_at_its_known_place_gets_no_signal);
 	tcase_add_test(tests, a_wrong_owner_is_removed);
 	tcase_add_test(tests, owners_are_interrupted_at_most_so_often);
 	tcase_add_test(tests, an_owners_stack_waits_for_memory);
