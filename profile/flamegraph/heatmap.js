@@ -195,6 +195,13 @@ function rowAt(event) {
 	const at = Math.max(0, Math.min(heat.columns - 1, column)) * perColumn + Math.max(0, Math.min(perColumn - 1, row));
 	return Math.min(at, heat.counts.length - 1);
 }
+/* A narrow column is hard to hit: ROW, or the nearest one within four pixels whose column has samples. */
+function nearRow(row) {
+	const column = Math.floor(row / heat.perColumn);
+	for (let away = 0; away * columnWidth() <= 4; away++)
+		for (const c of [column - away, column + away]) if (heat.sums[c] > 0) return row + (c - column) * heat.perColumn;
+	return row;
+}
 function columnRange(row) {
 	const start = Math.floor(row / heat.perColumn) * heat.perColumn;
 	return [start, start + heat.perColumn];
@@ -224,7 +231,7 @@ function onHeatMove(event) {
 function onHeatUp(event) {
 	if (!heat.dragging) return;
 	heat.dragging = false;
-	if (!heat.moved) setRange(columnRange(rowAt(event)), heat.second);
+	if (!heat.moved) setRange(columnRange(nearRow(rowAt(event))), heat.second);
 	finishRange();
 }
 function zoomHeat(factor, at = (heat.from + heat.to) / 2) {

@@ -57,8 +57,9 @@ const COLORINGS = {
 		text: 'Colour by state',
 		exists: () => graph.stateByLabel.some(state => state >= 0),
 		nodeColor: n => stateColor(STATE_NAMES[mainState(stateWeights(n))], n ? hash(graph.view.name(n)) % 5 - 2 : 0),
-		legend: () => STATE_NAMES.filter((k, i) => i === MIXED || graph.stateByLabel.includes(i)).map(k => [stateColor(k), STATES[k][0]])
-			.concat(graph.guess && !graph.meta.timeline ? [['none', graph.guess]] : []),
+		/* The timeline has a legend of its own. */
+		legend: () => graph.meta.timeline ? [] : STATE_NAMES.filter((k, i) => i === MIXED || graph.stateByLabel.includes(i)).map(k => [stateColor(k), STATES[k][0]])
+			.concat(graph.guess ? [['none', graph.guess]] : []),
 	},
 };
 function stateColor(state, shift = 0) {
@@ -375,7 +376,7 @@ function showFacts() {
 	if (hasBase()) texts.push(`base: ${unitAmount(selection.baseWhole)}`);
 	if (selection.whole < graph.all) texts[0] = texts[0].replace(' ' + meta.unit, '') + ` of ${unitAmount(graph.all)}`;
 	if (!meta.title.startsWith(meta.metric)) texts.unshift(meta.metric);
-	texts.push(list(stacks.labelValues('process'), 'process'), list(stacks.labelValues('host'), 'host'));
+	for (const key of ['process', 'host']) texts.push(list(stacks.labelValues(key, selection.labels), key));
 	if (meta.end_ms > meta.start_ms) {
 		const sameDay = dayText(meta.start_ms) === dayText(meta.end_ms);
 		texts.push(`${dayText(meta.start_ms)} ${timeText(meta.start_ms)} to ${sameDay ? '' : dayText(meta.end_ms) + ' '}` +
@@ -657,7 +658,7 @@ function addListeners() {
 	canvas.addEventListener('keydown', onKey);
 	for (const type of ['focus', 'blur']) canvas.addEventListener(type, draw);
 	$('scroll').addEventListener('scroll', draw);
-	addEventListener('resize', resize);
+	new ResizeObserver(resize).observe($('scroll')); /* what is above may grow, too */
 	addEventListener('hashchange', loadState);
 	addEventListener('keydown', onPageKey);
 	addEventListener('beforeprint', startPrinting);

@@ -67,10 +67,10 @@ class Stacks {
 	isThread(frame) { return frame >= this.frames; }
 
 	/* Returns the distinct values of the label KEY. */
-	labelValues(key) {
-		const start = key + '=', values = new Set();
-		for (const lines of this.labels)
-			for (const line of lines) if (line.startsWith(start)) values.add(line.slice(start.length));
+	/* Values of KEY in the labels that are USED. */
+	labelValues(key, used) {
+		const values = new Set(this.labels.map((lines, i) => used[i] ? labelValue(lines, key) : ''));
+		values.delete('');
 		return [...values].sort();
 	}
 }
@@ -84,6 +84,7 @@ class Selection {
 		this.parts = parts; /* [set, wanted(i), is base] */
 		this.self = new Float64Array(n);
 		this.base = new Float64Array(n);
+		this.labels = new Uint8Array(stacks.labels.length); /* 1: of a selected sample */
 		this.whole = this.baseWhole = 0;
 		for (const [set, wanted, isBase] of parts) {
 			const into = isBase ? this.base : this.self;
@@ -91,6 +92,7 @@ class Selection {
 			for (let i = 0; i < set.count; i++) {
 				if (!wanted(i)) continue;
 				into[set.node[i]] += set.value[i];
+				this.labels[set.label[i]] = 1;
 				sum += set.value[i];
 			}
 			if (isBase) this.baseWhole += sum;

@@ -303,6 +303,7 @@ function drawStates() {
 	const marks = new Set(time.marks.map(mark => mark.kind));
 	const items = time.used.map(i => [laneColor(i), laneText(i)])
 		.concat(time.kinds.map((name, kind) => [markColor(kind), name, kind]).filter(([, , kind]) => marks.has(kind)).map(([color, name]) => [color, 'mark: ' + name]));
+	if (graph.colorings.includes('state')) items.push([stateColor('mixed'), 'flame graph: mixed']);
 	if (graph.guess) items.push(['none', graph.guess]);
 	showLegend($('states'), items);
 }
@@ -361,7 +362,9 @@ function showStack(lane, ms) {
 /* ---- mouse and keyboard ---- */
 
 function clamp(v, low, high) { return Math.max(low, Math.min(high, v)); }
-function zoomTime(factor, at = (time.from + time.to) / 2) {
+function middle([from, to]) { return (from + to) / 2; }
+/* Around the selected range, if there is one. */
+function zoomTime(factor, at = middle(time.range || [time.from, time.to])) {
 	const length = clamp((time.to - time.from) * factor, Math.min(LEAST_MS, time.length), time.length);
 	time.from = clamp(at - (at - time.from) * length / (time.to - time.from), 0, time.length - length);
 	time.to = time.from + length;

@@ -22,6 +22,9 @@ done
 size=$(od -An -tu1 -j8 -N8 "$work/far.jfr" | awk '{ for (i = 1; i <= NF; i++) n = n * 256 + $i; print n }')
 printf '\144' | dd of="$work/far.jfr" bs=1 seek=$((size + 32)) conv=notrunc 2>/dev/null
 "$agent" heatmap "$work/far.jfr" -o "$work/far.html" || exit 1
+# Three samples in columns of less than a pixel.
+for second in 100 500 1500; do printf 'one 7/7 %d.5: cycles: \n\t7f f (/x)\n\n' $second; done >"$work/sparse.txt"
+"$agent" heatmap "$work/sparse.txt" -o "$work/sparse.html" || exit 1
 # The converter's pages, and ours with a row for each millisecond.
 converter=$(dirname "${ASPROF_TEST_LIB:-/}")/../bin/jfrconv
 if [ -x "$converter" ]; then

@@ -1,5 +1,5 @@
 // Opens heatmaps in Chromium, and uses them with mouse and keyboard.
-// node heatmap.js BROWSER DIR: DIR has plain.html, coarse.html, live.html, far.html and, if there is a converter,
+// node heatmap.js BROWSER DIR: DIR has plain.html, coarse.html, live.html, far.html, sparse.html and, if there is a converter,
 // ours.METRIC.html and theirs.METRIC.html.
 'use strict';
 const fs = require('fs');
@@ -50,6 +50,15 @@ runPageTest(browser, dir + '/profile', async page => {
 	check('a link', await value('graph.view.total[0]') === await sum(100, 150) && await value('graph.view.baseTotal[0]') === await sum(0, 50), link);
 	await open('plain', '#a=9-1&b=x&w=7-99');
 	check('a wrong link', await value('graph.view.total[0] === 594 && heat.to === heat.columns'), await value('location.hash'));
+
+	// A click next to a narrow column.
+	await open('sparse');
+	const [x5, y5] = await place(400, 10);
+	await page.click(x5 + 3, y5);
+	check('a click near a narrow column', await value('graph.view.total[0]') === 1 && /^00:08:20/.test(await text('range')), await text('range'));
+	await page.click(x5 + 30, y5);
+	check('and far from it', await value('graph.view.total[0]') === 0, await text('range'));
+	await open('plain');
 
 	// Keyboard alone.
 	await value('cells.focus()');

@@ -72,6 +72,14 @@ runPageTest(browser, dir + '/profile', async page => {
 		!/(?<!some )causes of waits|not recorded/.test(await text('states')), await text('states'));
 	check('lanes have the states of the flame graph', await value(`(() => { const byLabel = statesByLabel(graph.stacks), set = graph.stacks.sets[0];
 		return set.label.every((l, i) => byLabel[l] >= 0 && laneText(time.states[i]) === STATES[STATE_NAMES[byLabel[l]]][0]); })()`), 'equal');
+	// The page's parts share its height, and the header has the processes of what is shown.
+	check('two processes', /processes timeout_\d+, wait_causes_\d+/.test(await text('facts')), await text('facts'));
+	const before = await value('height');
+	await value(`(() => { const s = $('label'); s.value = [...s.options].find(o => /^process=timeout/.test(o.value)).value;
+		s.dispatchEvent(new Event('change')); })()`);
+	await new Promise(r => setTimeout(r, 200));
+	check('one process', /· process timeout_\d+ ·/.test(await text('facts')), await text('facts'));
+	check('fewer lanes, a larger graph', await value("height > " + before + " && height === $('scroll').clientHeight"), await value('height'));
 	await open('alloc');
 	check('memory', await value("graph.meta.unit === 'bytes'"), await text('facts'));
 	await open('many');
