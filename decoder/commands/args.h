@@ -57,7 +57,7 @@ struct args {
 	bool total, by_count, full_names;
 	bool native, cumulative; /* top */
 	bool own;                /* longpolls */
-	bool blocked_by;         /* collapsed, flamegraph */
+	bool blocked_by;         /* collapsed, flamegraph, heatmap, timeline */
 
 	/* Debug files and their symbolizer; NULL if not requested. */
 	const char *symbols[SYMBOLS_MAX];

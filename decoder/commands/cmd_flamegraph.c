@@ -26,14 +26,19 @@
 			offsetof(struct args, min_share)                                       \
 	}
 
+#define BLOCKED_BY_ROW                                                                      \
+	{                                                                                   \
+		"--blocked-by", NULL, "append the stacks of the owners of locks", ARG_FLAG, \
+			offsetof(struct args, blocked_by)                                   \
+	}
+
 static const struct command_option graph_options[] = {
 	OUT_ROW,
 	{ "--reverse", NULL, "start with the innermost frames", ARG_FLAG,
 	  offsetof(struct args, reverse) },
 	TITLE_ROW,
 	MIN_ROW,
-	{ "--blocked-by", NULL, "append the stacks of the owners of locks", ARG_FLAG,
-	  offsetof(struct args, blocked_by) },
+	BLOCKED_BY_ROW,
 	{ 0 },
 };
 
@@ -45,6 +50,7 @@ static const struct command_option heat_options[] = {
 	  offsetof(struct args, column_ns) },
 	TITLE_ROW,
 	MIN_ROW,
+	BLOCKED_BY_ROW,
 	{ 0 },
 };
 

@@ -7,6 +7,7 @@
 #include "decoder/output/output.h"
 #include "profile/page/page_stacks.h"
 #include "profile/timeline/timeline.h"
+#include "profile/waits/owner_stacks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,8 @@ static const struct command_option own_options[] = {
 	{ "-o", "OUT", "the file to write, instead of standard output", ARG_STRING,
 	  offsetof(struct args, output) },
 	{ "--title", "TEXT", "the page's title", ARG_STRING, offsetof(struct args, title) },
+	{ "--blocked-by", NULL, "append the stacks of the owners of locks", ARG_FLAG,
+	  offsetof(struct args, blocked_by) },
 	{ "--min", "SHARE", "merge frames below this share of the whole (0)", ARG_RATIO,
 	  offsetof(struct args, min_share) },
 	{ 0 },
@@ -39,6 +42,8 @@ static int read_metric(struct timed_profile *timed, const struct args *args, enu
 	if (!err)
 		err = timed_profile_read(timed, &args->query, feed, metric, PAGE_SAMPLES_MAX);
 	file_feed_close(feed);
+	if (err != -ENOMEM && args->blocked_by && owner_stacks_append(&timed->profile))
+		err = -ENOMEM;
 	return command_status_from_error(err);
 }
 
@@ -121,7 +126,8 @@ int cmd_timeline(int argc, char **argv)
 		status = COMMAND_USAGE;
 	}
 	args.query.contexts = true; /* the page filters by labels, and colours by state */
-	args.query.waits = WAIT_PARTS_KIND;
+	if (!args.query.waits)
+		args.query.waits = WAIT_PARTS_KIND;
 	args.query.wait_guesses = true;
 	if (status == COMMAND_OK)
 		status = run_timeline(&args);

@@ -38,8 +38,9 @@ static int read_files(struct profile *profile, const struct query *query,
 	if (!err)
 		err = profile_read(profile, query, feed, metrics);
 	file_feed_close(feed);
+	/* To spread weights would move them to other times. */
 	if (err != -ENOMEM && blocked_by &&
-	    (owner_stacks_spread(profile) || owner_stacks_append(profile)))
+	    ((!query->times && owner_stacks_spread(profile)) || owner_stacks_append(profile)))
 		err = -ENOMEM;
 	return command_status_from_error(err);
 }

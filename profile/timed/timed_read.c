@@ -112,8 +112,7 @@ static uint32_t find_wait(struct reader *r, const struct stored_wait *stored)
 	struct known_wait *known =
 		&r->waits[(stored->stack ^ stored->wait ^ stored->state << 8) % KNOWN_WAITS];
 
-	if (!stored->stack || known->stored.stack != stored->stack ||
-	    known->stored.wait != stored->wait || known->stored.state != stored->state)
+	if (!stored->stack || memcmp(&known->stored, stored, sizeof(*stored)) != 0)
 		*known = (struct known_wait){ *stored, resolve_wait(&r->resolve, stored) };
 	return known->id;
 }
@@ -121,10 +120,14 @@ static uint32_t find_wait(struct reader *r, const struct stored_wait *stored)
 /* Set the wait of S. Returns whether the query wants such a sample. */
 static bool read_wait(struct reader *r, const struct jfr_event *event, struct timed_sample *s)
 {
-	const struct stored_wait stored = { .wait = resolve_wait_key(&r->resolve, event,
-								     LOOKS_WITHIN_NS),
-					    .state = (uint64_t)event->slot[JFR_STATE],
-					    .stack = (uint64_t)event->slot[JFR_STACK] };
+	const struct stored_wait stored = {
+		.wait = resolve_wait_key(&r->resolve, event, LOOKS_WITHIN_NS),
+		.owner_stack = r->query->waits == WAIT_PARTS_OWNER
+				       ? (uint64_t)event->slot[JFR_OWNER_STACK]
+				       : 0,
+		.state = (uint64_t)event->slot[JFR_STATE],
+		.stack = (uint64_t)event->slot[JFR_STACK]
+	};
 
 	if (s->metric == METRIC_WALL && query_wants_waits(r->query))
 		s->wait = find_wait(r, &stored);

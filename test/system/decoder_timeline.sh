@@ -29,4 +29,6 @@ mkdir "$work/out"
 profiled "$work/out" builtin WALL_INTERVAL=10ms FORK=off EXIT_TIMEOUT=30s timeout 100 "$waits" 1 "$work" 1 >/dev/null ||
 	fail "wait_causes: status $?"
 "$agent" timeline "$work"/out/*.jfr -o "$work/recorded.html" || exit 1
+"$agent" timeline --blocked-by "$work"/out/*.jfr -o "$work/blocked.html" || exit 1
+"$agent" heatmap --blocked-by "$work"/out/*.jfr -o "$work/heat.html" || exit 1
 HOME=$work node test/system/timeline.js "$browser" "$work"

@@ -1,5 +1,5 @@
 // Opens timelines in Chromium, and uses them with mouse and keyboard.
-// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, recorded.html, alloc.html, many.html and hostile.html.
+// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, recorded.html, blocked.html, heat.html, alloc.html, many.html and hostile.html.
 'use strict';
 const { runPageTest, check } = require('./browser.js');
 const [browser, dir] = process.argv.slice(2);
@@ -80,6 +80,14 @@ runPageTest(browser, dir + '/profile', async page => {
 	await new Promise(r => setTimeout(r, 200));
 	check('one process', /· process timeout_\d+ ·/.test(await text('facts')), await text('facts'));
 	check('fewer lanes, a larger graph', await value("height > " + before + " && height === $('scroll').clientHeight"), await value('height'));
+	const all = await value('graph.all');
+	for (const name of ['blocked', 'heat']) {
+		await open(name);
+		check('stacks of owners', await value(`(() => { const { stacks } = graph, set = stacks.sets[0];
+			return set.node.some((n, i) => stacks.labels[set.label[i]].includes('cause=lock') && [...Array(99)].some(() =>
+				(n = stacks.parent[n]) > 0 && /^.lock .*held by/.test(stacks.name(stacks.frame[n])))); })()`), name);
+		if (name === 'blocked') check('the same time', await value('graph.all') === all, all);
+	}
 	await open('alloc');
 	check('memory', await value("graph.meta.unit === 'bytes'"), await text('facts'));
 	await open('many');
