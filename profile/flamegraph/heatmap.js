@@ -162,6 +162,7 @@ function showRanges() {
 	if (a && b) text += `, compared with ${rangeText(b, rangeSum(b))}`;
 	else if (a && comparing) text += '. Now select the range to compare with.';
 	$('range').textContent = text;
+	$('range').classList.toggle('hint', !a);
 	$('compare').setAttribute('aria-pressed', comparing);
 	$('compare').disabled = !a;
 	$('whole').disabled = !a && heat.from === 0 && heat.to === heat.columns;

@@ -99,7 +99,7 @@ function boxColor(n) {
 function drawLegend() {
 	const items = hasBase()
 		? [[changeColor(1), 'grown'], [changeColor(0.02), 'little change'], [changeColor(-1), 'shrunk'],
-			['none', 'filled: now; pale and underlined: before; numbers: change in percentage points']]
+			['none', 'filled: now; pale and underlined: before; faint: room for changes below; numbers: change in percentage points']]
 		: COLORINGS[graph.coloring].legend();
 	showLegend($('legend'), items);
 }
@@ -167,8 +167,8 @@ function draw() {
 		}
 	context.globalAlpha = 1;
 }
-/* A box: solid for the profile's weight, pale for the rest. The line below is the base's weight. The base's width is
- * less than W if some stacks of the node have grown and others have shrunk. */
+/* A box: solid for the profile's weight, pale up to the base's weight, which has a line below. If some stacks of the node have
+ * grown and others have shrunk, both are narrower than W: the rest is faint. */
 function comparedWidths(n, w) {
 	const { view, selection } = graph, full = view.width[n] || 1;
 	return [w * view.total[n] / full, w * view.baseTotal[n] * selection.baseScale / full];
@@ -177,10 +177,10 @@ function drawBox(n, x, y, w, ink) {
 	const gap = w > 3 ? 1 : 0, whole = Math.max(w - gap, 0.5), alpha = context.globalAlpha;
 	if (!hasBase() || !n) { context.fillRect(x, y, whole, ROW - 1); return; }
 	const [current, base] = comparedWidths(n, w);
-	context.globalAlpha = alpha * 0.4;
-	context.fillRect(x, y, whole, ROW - 1);
-	context.globalAlpha = alpha;
-	context.fillRect(x, y, Math.min(current, whole), ROW - 1);
+	for (const [part, end] of [[0.12, whole], [0.35, Math.max(current, base)], [1, current]]) {
+		context.globalAlpha = alpha * part;
+		context.fillRect(x, y, Math.min(end, whole), ROW - 1);
+	}
 	context.globalAlpha = alpha * 0.6;
 	context.fillStyle = ink;
 	context.fillRect(x, y + ROW - 4, Math.min(base, whole), 2);
@@ -375,6 +375,7 @@ function showFacts() {
 	const { meta, selection, stacks } = graph, texts = [unitAmount(selection.whole)];
 	if (hasBase()) texts.push(`base: ${unitAmount(selection.baseWhole)}`);
 	if (selection.whole < graph.all) texts[0] = texts[0].replace(' ' + meta.unit, '') + ` of ${unitAmount(graph.all)}`;
+	if (meta.unit === 'nanoseconds' && stacks.threads.length > 2) texts[0] += ` in ${stacks.threads.length - 1} threads`;
 	if (!meta.title.startsWith(meta.metric)) texts.unshift(meta.metric);
 	for (const key of ['process', 'host']) texts.push(list(stacks.labelValues(key, selection.labels), key));
 	if (meta.end_ms > meta.start_ms) {

@@ -316,6 +316,7 @@ function showRange() {
 	$('range').textContent = range
 		? `${momentText(range[0])} to ${momentText(range[1])} (${amount((range[1] - range[0]) * 1e6, 'nanoseconds')}): ${unitAmount(graph.selection.whole)} in the flame graph`
 		: 'Drag over the lanes to see the flame graph of a range. A click shows the stack of a thread. Wheel, + and - zoom.';
+	$('range').classList.toggle('hint', !range);
 	$('whole').disabled = !range && time.from === 0 && time.to === time.length;
 }
 function applyRange() {

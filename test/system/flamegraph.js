@@ -165,6 +165,13 @@ runPageTest(browser, dir + '/profile', async page => {
 			} });
 			return seen; })()`);
 		check('red grew, blue shrank', seen.grown > 0 && seen.shrunk > 0 && !seen.wrong, JSON.stringify(seen));
+		const faint = await value(`(() => {
+			const sum = (x, depth) => ${pixel}(x, depth * ROW + 2, 1, 1).data.slice(0, 3).reduce((a, b) => a + b);
+			for (let depth = 1; depth < rows.length; depth++) for (const n of rows[depth]) {
+				const [x, w] = nodeSpan(n), end = Math.max(...comparedWidths(n, w));
+				if (end < w - 12) return [x + w - 3, x + 1].map(at => sum(1, rows.length) - sum(at, depth));
+			} })()`);
+		check('what is in neither is faint', faint && faint[0] < 0.35 * faint[1], JSON.stringify(faint));
 		const told = await value(`describe(${named('burn_hot')})`);
 		check('the base is named', /base [0-9,]+ samples \([0-9]+%, [0-9]+–[0-9]+%\), [+-][0-9.]+ points/.test(told), told);
 		check('legend of a difference', /grown.*shrunk/.test(await text('legend')), await text('legend'));

@@ -50,6 +50,7 @@ runPageTest(browser, dir + '/profile', async page => {
 	await key('ArrowDown');
 	check('the cursor moves', await value('time.cursor > 0 && time.lane === 1'), await value('time.cursor'));
 	await key('Escape');
+	check('a hint that is not printed', await value("$('range').classList.contains('hint')"), 'hint');
 	check('the whole time', await value('time.from === 0 && time.to === time.length && !time.range'), await text('range'));
 	await key('ArrowRight');
 	await key('ArrowRight', SHIFT);
@@ -73,7 +74,7 @@ runPageTest(browser, dir + '/profile', async page => {
 	check('lanes have the states of the flame graph', await value(`(() => { const byLabel = statesByLabel(graph.stacks), set = graph.stacks.sets[0];
 		return set.label.every((l, i) => byLabel[l] >= 0 && laneText(time.states[i]) === STATES[STATE_NAMES[byLabel[l]]][0]); })()`), 'equal');
 	// The page's parts share its height, and the header has the processes of what is shown.
-	check('two processes', /processes timeout_\d+, wait_causes_\d+/.test(await text('facts')), await text('facts'));
+	check('two processes', /in \d+ threads · processes timeout_\d+, wait_causes_\d+/.test(await text('facts')), await text('facts'));
 	const before = await value('height');
 	await value(`(() => { const s = $('label'); s.value = [...s.options].find(o => /^process=timeout/.test(o.value)).value;
 		s.dispatchEvent(new Event('change')); })()`);
