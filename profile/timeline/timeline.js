@@ -1,7 +1,7 @@
 /* The timeline: a lane for each thread, coloured by state, the CPU time above, and marks. Positions in time are
  * milliseconds since the first sample. */
 
-const lanes = $('lanes'), cpu = $('cpu'), LANE = 15, CPU_HEIGHT = 52, TIME_AXIS = 18, IDLE_SHARE = 0.001, LEAST_MS = 4;
+const lanes = $('lanes'), cpu = $('cpu'), LANE = 15, CPU_HEIGHT = 52, TIME_AXIS = 18, IDLE_SHARE = 0.001, LEAST_MS = 1;
 let NAMES = 210; /* width of the names; less in a narrow window */
 const time = {
 	lanes: [], rows: [], from: 0, to: 1, length: 1, row: 1, interval: 1, range: null, cursor: 0, lane: 0,
@@ -12,7 +12,7 @@ const time = {
 const LANE_STATES = ['running', 'runnable', 'lock', 'io', 'other', 'condition', 'idle'], UNKNOWN = LANE_STATES.length;
 const LANE_KINDS = Object.keys(KINDS), LANE_COUNT = UNKNOWN + 1 + LANE_KINDS.length;
 const RUNNING = LANE_STATES.indexOf('running'), LOCK = LANE_STATES.indexOf('lock'), CONDITION = LANE_STATES.indexOf('condition');
-const MARK_HUES = [0, 35, 350, 280, 220, 100, 130, 185];
+const MARK_HUES = [0, 35, 335, 280, 220, 310, 60, 185];
 /* Lanes have no text, so their colours are stronger than those of boxes. */
 function laneColor(i) {
 	const shift = theme.dark ? 16 : -14;
@@ -119,15 +119,17 @@ function drawTime() {
 	drawLanes();
 	drawStates();
 }
-/* Threads that run, and threads that wait for a lock, at the same time: averaged over a few pixels and intervals. */
+/* Threads that run, and threads that wait for a lock, at the same time: averaged over a few pixels and intervals. A shorter
+ * time than these intervals is averaged with what is around it. */
 function countThreads(count) {
 	const { row, value } = graph.stacks.sets[0], running = new Float64Array(count), locked = new Float64Array(count);
-	const perBin = (time.to - time.from) / count, scale = (time.weight || 1) / (time.weight ? perBin : 1);
+	const around = Math.max(0, 4 * time.interval - (time.to - time.from)) / 2, from = time.from - around, to = time.to + around;
+	const perBin = (to - from) / count, scale = (time.weight || 1) / (time.weight ? perBin : 1);
 	for (const lane of time.lanes)
-		for (let k = firstSample(lane.samples, time.from); k < lane.samples.length; k++) {
+		for (let k = firstSample(lane.samples, from); k < lane.samples.length; k++) {
 			const i = lane.samples[k], at = row[i] * time.row, bins = !isWait(time.states[i]) ? running : time.states[i] === LOCK && locked;
-			if (at >= time.to) break;
-			if (bins && time.test(i)) bins[Math.floor((at - time.from) / perBin)] += value[i] * scale;
+			if (at >= to) break;
+			if (bins && time.test(i)) bins[Math.floor((at - from) / perBin)] += value[i] * scale;
 		}
 	return [running, locked];
 }
@@ -165,11 +167,12 @@ function drawCpu() {
 	drawShade(context, CPU_HEIGHT);
 	drawTimeAxis(context);
 }
-/* Marks of no thread: reports, lost samples, pauses of a virtual machine. */
+/* Marks of no thread: reports, lost samples, pauses of a virtual machine. Most garbage collections are in a safepoint, so
+ * these are in a second row. */
 function drawFreeMarks(context) {
 	for (const mark of time.free) {
 		if (mark.at + mark.duration < time.from || mark.at > time.to) continue;
-		drawMark(context, mark, 0);
+		drawMark(context, mark, time.kinds[mark.kind] === 'safepoint' ? 5 : 0);
 	}
 }
 /* A mark with a duration is a bar at the upper edge, another one a triangle. */
