@@ -273,26 +273,29 @@ static struct wall_owner *wall_request_owner(const struct wait *wait)
 }
 
 /* The lock that sleeping T waits for may have another owner now, or the owner may have run. Then the
- * samples so far are an event of their own. */
-static void wall_follow_owner(struct thread *t, struct thread_wall *w)
+ * samples so far are an event of their own. Returns false if the owner has released the lock and woken T. */
+static bool wall_follow_owner(struct thread *t, struct thread_wall *w)
 {
 	struct wait now = w->wait;
 	struct wall_owner *next;
 	bool is_same;
 
 	if (!now.is_futex || !(now.owner_kinds || now.cause == WAIT_GIL))
-		return;
+		return true;
 	wall_find_owner(&now, t);
 	is_same = now.owner == w->wait.owner;
 	if (is_same && (!now.owner || (w->owner && wall_owner_is_current(w->owner))))
-		return;
+		return true;
+	if (!now.owner && wait_has_ended(atomic_load(&t->tid), &w->seen))
+		return false;
 	next = wall_request_owner(&now);
 	if (is_same && !next && !w->owner)
-		return;
+		return true;
 	wall_write_event(wall.jfr, t);
 	w->wait.owner = now.owner;
 	wall_owner_free(w->owner);
 	w->owner = next;
+	return true;
 }
 
 /* T has run, and waits again in the known stack, with another WAIT. */
@@ -385,13 +388,16 @@ static void wall_count_woken(struct thread *t, struct thread_wall *w, uint32_t v
 
 static void wall_visit_sleeper(struct thread *t, struct thread_wall *w, uint32_t visits)
 {
-	if (wait_is_over(&w->seen)) {
-		wall_count_woken(t, w, visits);
-		return;
+	bool is_over = wait_is_over(&w->seen);
+
+	if (!is_over) {
+		wall_look_at_sleeper(t, w);
+		is_over = !wall_follow_owner(t, w);
 	}
-	wall_look_at_sleeper(t, w);
-	wall_follow_owner(t, w);
-	wall_count_sleeper(t, w, visits);
+	if (is_over)
+		wall_count_woken(t, w, visits);
+	else
+		wall_count_sleeper(t, w, visits);
 }
 
 /* Count T at its known place, or request a sample for this number of VISITS. A thread whose sample

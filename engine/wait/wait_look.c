@@ -333,13 +333,20 @@ static uint8_t state_by_times(pid_t tid, uint64_t cpu_ns, struct wait_seen *seen
 	return random_below(ran_ns + queued_ns) < ran_ns ? WAIT_RUNNING : WAIT_RUNNABLE;
 }
 
-bool wait_is_over(const struct wait_seen *seen)
+bool wait_has_ended(pid_t tid, struct wait_seen *seen)
 {
 	struct thread_call call;
 	char text[256];
 
-	return seen->call_fd && file_read(seen->call_fd, text, sizeof(text)) > 0 &&
+	return thread_file_read(tid, "syscall", &seen->call_fd, text, sizeof(text)) > 0 &&
 	       !wait_call_parse(&call, text);
+}
+
+bool wait_is_over(const struct wait_seen *seen)
+{
+	struct wait_seen open = *seen;
+
+	return open.call_fd && wait_has_ended(0, &open);
 }
 
 static void file_close(int fd)

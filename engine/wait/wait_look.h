@@ -36,6 +36,9 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *
  * open file: the look would take too long for threads that sleep all the time. */
 bool wait_is_over(const struct wait_seen *seen);
 
+/* The same for thread TID, whose file is opened if necessary. */
+bool wait_has_ended(pid_t tid, struct wait_seen *seen);
+
 /* The thread has ended. */
 void wait_seen_clear(struct wait_seen *seen);
 

@@ -79,12 +79,13 @@ for line in open(measured):
         check((objects[name].most_common(2)[0][0] or objects[name].most_common(2)[1][0] or "").startswith("tcp 127.0.0.1:"),
               name, "has no peer")
     if owner != "0" and kinds == "all":
-        # Between two owners, a woken thread may have to wait for a processor first.
+        # A read-write lock that is handed over to a writer without a processor does not name it yet.
         right, none, every = owners[name][int(owner)], owners[name][0], sum(owners[name].values())
         print("%-10s owner %s: %d of %d, none %d; with a stack %d: %s" %
               ("", owner, right, every, none, sum(stacks[name].values()), stacks[name].most_common(2)))
         check(right >= 0.99 * (every - none), name, "has other owners")
-        check(every < 20 or right >= 0.4 * every, name, "has no owner")
+        known = 0.4 if points > 5 else 0.99 if name == "locks" else 0.9
+        check(every < 20 or right >= known * every, name, "has no owner")
         outermost = "holds" if name == "locks" else "writes"
         check(every < 20 or sum(count for stack, count in stacks[name].items() if outermost in stack) >=
               0.9 * sum(stacks[name].values()) > 0, name, "has other owner's stacks")

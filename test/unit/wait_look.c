@@ -404,6 +404,7 @@ START_TEST(a_thread_that_runs)
 	wait_look_detail(WAIT_OFF);
 	ck_assert_int_eq(seen.call_fd, 0); /* there is no descriptor table for it */
 	ck_assert(!wait_is_over(&seen));
+	ck_assert(wait_has_ended(spinning, &seen));
 	wait_look(&wait, spinning, 2000, &seen);
 	ck_assert_int_eq(wait.state, WAIT_UNKNOWN);
 	stops = true;

@@ -165,12 +165,20 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *
 	*wait = found;
 }
 
-static bool is_over;
+/* By the open file, and by any file. */
+static bool is_over, has_ended;
 
 bool wait_is_over(const struct wait_seen *seen)
 {
 	(void)seen;
 	return is_over;
+}
+
+bool wait_has_ended(pid_t tid, struct wait_seen *seen)
+{
+	(void)seen;
+	ck_assert_int_ge(tid, 100);
+	return has_ended;
 }
 
 void wait_seen_clear(struct wait_seen *seen)
@@ -284,7 +292,7 @@ static void setup(void)
 	looks = counted = looked = looked_late = 0;
 	cut = false;
 	found = (struct wait){ 0 };
-	is_over = false;
+	is_over = has_ended = false;
 	end_before = end_now = READY_WAIT_UNKNOWN;
 	can_interrupt = true;
 }
@@ -1021,6 +1029,28 @@ START_TEST(an_owner_at_its_known_place_gets_no_signal)
 }
 END_TEST
 
+/* Its file is not open, so only the lock shows that it may be awake. */
+START_TEST(a_waiter_that_the_owner_has_woken)
+{
+	begin(2);
+	wall_state(&threads[1].slot)->due_ns = UINT64_MAX;
+	finds_owner(101);
+	visit(0, 1);
+	sleeps(0, 0x30);
+	has_ended = true;
+	visit(1, 1);
+	found.owner = 0;
+	visit(2, 2);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 3);
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_str_eq(events[i].wait, "state=runnable\n");
+	expect_event(2, 100, 0x30, JFR_STATE_SLEEPING, 2);
+	ck_assert_ptr_nonnull(strstr(events[2].wait, "owner=101\n"));
+	ck_assert_uint_eq(threads[0].interrupted, 1);
+}
+END_TEST
+
 /* The stack shows that the waiter waits for a condition. */
 START_TEST(a_wrong_owner_is_removed)
 {
@@ -1216,6 +1246,7 @@ int main(void)
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
 	tcase_add_test(tests, the_owner_is_visited_before_its_signal);
 	tcase_add_test(tests, an_owner_at_its_known_place_gets_no_signal);
+	tcase_add_test(tests, a_waiter_that_the_owner_has_woken);
 	tcase_add_test(tests, a_wrong_owner_is_removed);
 	tcase_add_test(tests, owners_are_interrupted_at_most_so_often);
 	tcase_add_test(tests, an_owners_stack_waits_for_memory);
