@@ -255,7 +255,7 @@ static void write_contexts(const struct pool_writer *w)
 		at = write_id_line(at, "span_id", context.span_id, JFR_SPAN_ID);
 		snprintf(at, sizeof(text) - (size_t)(at - text), "%s",
 			 context.length ? context.labels : "");
-		jfr_out_varint(w->out, id);
+		jfr_out_varint(w->out, jfr_interned_row_id(w->interned, id));
 		jfr_out_string(w->out, text);
 	}
 }
@@ -268,7 +268,7 @@ static uint32_t wait_count(const struct pool_writer *w)
 static void write_waits(const struct pool_writer *w)
 {
 	for (uint32_t id = 1; id <= w->interned->waits.count; id++) {
-		jfr_out_varint(w->out, id);
+		jfr_out_varint(w->out, jfr_interned_row_id(w->interned, id));
 		jfr_out_string(w->out, jfr_contexts_get(&w->interned->waits, id).labels);
 	}
 }
@@ -341,10 +341,17 @@ static void write_checkpoint(const struct pool_writer *w, uint64_t ticks)
 	jfr_out_patch(w->out, size, sizeof(size), start);
 }
 
+uint32_t jfr_interned_row_id(const struct jfr_interned *interned, uint32_t row)
+{
+	return row ? interned->first_stack_id + row - 1 : 0;
+}
+
 int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint64_t ticks,
 		       jfr_namer *namer, void *context)
 {
 	struct pool_writer w = { .interned = interned, .out = out };
+	uint32_t rows = interned->contexts.count > interned->waits.count ? interned->contexts.count
+									 : interned->waits.count;
 	int err;
 
 	err = jfr_names_make(&w.names, &interned->stacks, namer, context);
@@ -355,6 +362,8 @@ int jfr_interned_write(struct jfr_interned *interned, struct jfr_out *out, uint6
 	w.class_id = w.method_id + w.names.method_count;
 	w.symbol_id = w.class_id + w.names.class_count;
 	interned->next_id = w.symbol_id + w.names.symbol_count;
+	if (interned->next_id < interned->first_stack_id + rows)
+		interned->next_id = interned->first_stack_id + rows;
 	write_checkpoint(&w, ticks);
 	err = out->err;
 out:

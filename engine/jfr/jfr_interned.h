@@ -21,9 +21,9 @@ struct jfr_interned {
 	char *user_types[JFR_USER_TYPES_MAX]; /* kept for the writer's life; ids are one more */
 	uint32_t user_type_count;
 
-	/* Stacks, methods, classes and symbols get their ids from one counter, which continues
-	 * from chunk to chunk. A reader that searches all chunks of a file for leaks merges
-	 * their pools. */
+	/* Stacks, methods, classes, symbols, contexts and waits get their ids from one counter, which
+	 * continues from chunk to chunk. A reader that searches all chunks of a file for leaks merges
+	 * their pools, and the JDK's readers keep a constant of the previous chunk if the id is equal. */
 	uint32_t first_stack_id; /* the id of stack n is this plus n */
 	uint32_t next_id;        /* first id of the next chunk */
 	uint32_t base_id;        /* the counter's start, also after a wrap */
@@ -38,6 +38,9 @@ struct jfr_interned {
 #define JFR_SMALL_IDS  1u
 #define JFR_FIRST_ID   (1u << 20)
 #define JFR_MEMORY_IDS (JFR_FIRST_ID + JFR_IDS)
+
+/* The id of a context or a wait, by its number from 1 on in its table. 0 has 0. */
+uint32_t jfr_interned_row_id(const struct jfr_interned *interned, uint32_t row);
 
 /* Write the checkpoint event with all pools to OUT, at its current position, and flush. Returns 0
  * or -errno. OUT remains usable after -ENOMEM and after errors of the namer. */

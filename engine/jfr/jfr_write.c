@@ -277,7 +277,8 @@ void jfr_use_stack_reserve(struct jfr_writer *w)
 
 uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)
 {
-	return jfr_contexts_intern(&w->interned.contexts, context);
+	return jfr_interned_row_id(&w->interned,
+				   jfr_contexts_intern(&w->interned.contexts, context));
 }
 
 void jfr_use_context(struct jfr_writer *w, uint32_t id)
@@ -289,7 +290,8 @@ uint32_t jfr_wait_description(struct jfr_writer *w, const char *lines, size_t le
 {
 	const struct jfr_context description = { .labels = lines, .length = length };
 
-	return jfr_contexts_intern(&w->interned.waits, &description);
+	return jfr_interned_row_id(&w->interned,
+				   jfr_contexts_intern(&w->interned.waits, &description));
 }
 
 void jfr_use_wait(struct jfr_writer *w, const struct jfr_wait *wait)

@@ -507,8 +507,9 @@ END_TEST
 START_TEST(chunks_share_no_id)
 {
 	static const uintptr_t other[] = { 0x1000 };
+	const struct jfr_context labels = { .labels = "a=b\n", .length = 4 };
+	uint32_t first, second, context, wait;
 	struct jfr_writer *w;
-	uint32_t first, second;
 	int fd;
 
 	w = begin(&fd);
@@ -517,11 +518,17 @@ START_TEST(chunks_share_no_id)
 	ck_assert_uint_ne(first, 0);
 	ck_assert_uint_ne(first, second);
 	ck_assert_uint_eq(first, SAMPLE_STACK(w, other));
+	context = jfr_context(w, &labels);
+	wait = jfr_wait_description(w, "on=1\n", 5);
+	ck_assert_uint_eq(wait, jfr_wait_description(w, "on=1\n", 5));
+	ck_assert_uint_lt(wait, jfr_wait_description(w, "on=2\n", 5));
 	ck_assert_int_eq(
 		jfr_chunk_end(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1, sample_namer, NULL, NULL),
 		0);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS + 1, SAMPLE_TICKS + 1), 0);
 	ck_assert_uint_gt(SAMPLE_STACK(w, other), second);
+	ck_assert_uint_gt(jfr_context(w, &labels), context);
+	ck_assert_uint_gt(jfr_wait_description(w, "on=2\n", 5), wait + 1);
 	jfr_writer_close(w);
 	close(fd);
 }
@@ -730,8 +737,8 @@ START_TEST(wall_samples_with_a_wait_and_without)
 	wait.description = jfr_wait_description(w, lines, sizeof(lines) - 1);
 	wait.owner_stack = SAMPLE_STACK(w, sample_burn);
 	wait.owner_delay_ns = 1234567;
-	ck_assert_uint_eq(wait.description, 1);
-	ck_assert_uint_eq(jfr_wait_description(w, lines, sizeof(lines) - 1), 1);
+	ck_assert_uint_ne(wait.description, 0);
+	ck_assert_uint_eq(jfr_wait_description(w, lines, sizeof(lines) - 1), wait.description);
 	jfr_use_wait(w, &wait);
 	for (int i = 0; i < 2; i++) /* the second one without a wait */
 		jfr_wall_sample(w, 5 * SAMPLE_TICKS, SAMPLE_TID, sleep, JFR_STATE_SLEEPING, 3, 9);
