@@ -6,22 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/process/proc_file.h"
-
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Fields are counted from 0. */
+/* For a list of TCP, the kernel searches a large hash table, even if it is nearly empty: milliseconds. So they come last.
+ * Fields are counted from 0. */
 static const struct {
 	const char *path;
 	int protocol;
 	unsigned inode_field;
 	bool (*parse)(struct socket_row *row, const char *line);
 } files[] = {
-	{ "/proc/thread-self/net/tcp", IPPROTO_TCP, 9, socket_row_parse_inet },
-	{ "/proc/thread-self/net/tcp6", IPPROTO_TCP, 9, socket_row_parse_inet },
 	{ "/proc/thread-self/net/udp", IPPROTO_UDP, 9, socket_row_parse_inet },
 	{ "/proc/thread-self/net/udp6", IPPROTO_UDP, 9, socket_row_parse_inet },
 	{ "/proc/thread-self/net/unix", 0, 6, socket_row_parse_unix },
+	{ "/proc/thread-self/net/tcp", IPPROTO_TCP, 9, socket_row_parse_inet },
+	{ "/proc/thread-self/net/tcp6", IPPROTO_TCP, 9, socket_row_parse_inet },
 };
 
 /* HEX has the words of an address, each as a number of this processor. */
@@ -95,23 +94,36 @@ uint64_t socket_row_inode(const char *line, unsigned field)
 	return strtoull(line, NULL, 10);
 }
 
-void socket_table_read(bool (*is_wanted)(uint64_t inode),
-		       void (*visit)(uint64_t inode, const struct socket_row *row))
+/* Returns false if VISIT needs no more sockets. *ROWS is decremented for each row. */
+static bool read_rows(FILE *file, size_t list, unsigned *rows, bool (*is_wanted)(uint64_t inode),
+		      bool (*visit)(uint64_t inode, const struct socket_row *row))
 {
+	struct socket_row row = { .protocol = files[list].protocol };
 	char line[512];
 
-	for (size_t i = 0; i < COUNT(files); i++) {
-		struct socket_row row = { .protocol = files[i].protocol };
-		FILE *file = proc_file_open(files[i].path);
+	while (*rows && fgets(line, sizeof(line), file)) {
+		uint64_t inode = socket_row_inode(line, files[list].inode_field);
 
-		for (unsigned rows = 0;
-		     file && rows < SOCKET_ROWS_MAX && fgets(line, sizeof(line), file); rows++) {
-			uint64_t inode = socket_row_inode(line, files[i].inode_field);
+		--*rows;
+		if (inode && is_wanted(inode) && files[list].parse(&row, line) &&
+		    !visit(inode, &row))
+			return false;
+	}
+	return true;
+}
 
-			if (inode && is_wanted(inode) && files[i].parse(&row, line))
-				visit(inode, &row);
-		}
-		if (file)
-			fclose(file);
+void socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(uint64_t inode),
+		       bool (*visit)(uint64_t inode, const struct socket_row *row))
+{
+	unsigned rows = SOCKET_ROWS_MAX;
+	bool goes_on = true;
+
+	for (size_t i = 0; i < COUNT(files) && goes_on; i++) {
+		FILE *file = open_list(files[i].path);
+
+		if (!file)
+			continue;
+		goes_on = read_rows(file, i, &rows, is_wanted, visit);
+		fclose(file);
 	}
 }

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/un.h>
 
 union socket_address {
@@ -22,11 +23,13 @@ struct socket_row {
 	socklen_t size;  /* of the address */
 };
 
-/* Call VISIT for each socket of TCP and UDP and each Unix socket in the network namespace, if IS_WANTED(its inode). At
- * most SOCKET_ROWS_MAX rows of each list are read. */
-#define SOCKET_ROWS_MAX 16384
-void socket_table_read(bool (*is_wanted)(uint64_t inode),
-		       void (*visit)(uint64_t inode, const struct socket_row *row));
+/* At most so many rows are read, of all lists together: about 0.4 s of CPU time. */
+#define SOCKET_ROWS_MAX (1u << 18)
+
+/* Call VISIT for each socket of TCP and UDP and each Unix socket in the network namespace, if IS_WANTED(its inode),
+ * until VISIT returns false. OPEN_LIST opens a list as proc_file_open(). */
+void socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(uint64_t inode),
+		       bool (*visit)(uint64_t inode, const struct socket_row *row));
 
 /* Return the inode in a LINE of a list, which is its field number FIELD; 0 if there is none. */
 uint64_t socket_row_inode(const char *line, unsigned field);

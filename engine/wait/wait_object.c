@@ -19,7 +19,7 @@
 /* Sockets whose peers are remembered, by inode. */
 #define PEERS 256
 
-/* Reading the lists of sockets takes milliseconds with thousands of them. On average it may use this part of one
+/* Reading the lists of sockets takes milliseconds. On average it may use this part of one
  * processor, 1 / READ_PART, and at once what it has not used in READ_BURST_NS. */
 #define READ_PART     200
 #define READ_BURST_NS SECONDS(10)
@@ -96,10 +96,20 @@ void wait_object_of_address(const struct sockaddr *address, socklen_t size, int 
 
 static bool peer_is_wanted(uint64_t inode)
 {
-	return peers[inode % PEERS].inode == inode;
+	return peers[inode % PEERS].inode == inode && !peers[inode % PEERS].text[0];
 }
 
-static void peer_set(uint64_t inode, const struct socket_row *row)
+static unsigned peers_unread(void)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < PEERS; i++)
+		count += peers[i].inode && !peers[i].is_read;
+	return count;
+}
+
+/* Returns true if there are more wanted sockets. */
+static bool peer_set(uint64_t inode, const struct socket_row *row)
 {
 	struct peer *peer = &peers[inode % PEERS];
 	char text[WAIT_OBJECT_MAX];
@@ -107,6 +117,8 @@ static void peer_set(uint64_t inode, const struct socket_row *row)
 	wait_object_of_address(&row->address.any, row->size, row->protocol, text);
 	peer->is_listener = !row->has_peer;
 	snprintf(peer->text, sizeof(peer->text), "%.*s", (int)sizeof(peer->text) - 1, text);
+	peer->is_read = true;
+	return peers_unread();
 }
 
 /* The program's sockets are not used, not even a copy of one: until the copy is closed, a close by the program would
@@ -115,7 +127,7 @@ static void peers_read(void)
 {
 	uint64_t begin_ns = clock_cpu_ns(), now_ns = clock_monotonic_ns();
 
-	socket_table_read(peer_is_wanted, peer_set);
+	socket_table_read(proc_file_open, peer_is_wanted, peer_set);
 	for (size_t i = 0; i < PEERS; i++)
 		peers[i].is_read = true;
 	if (peers_due_ns + READ_BURST_NS < now_ns)

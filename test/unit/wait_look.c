@@ -277,6 +277,48 @@ START_TEST(lines_of_sockets)
 }
 END_TEST
 
+/* Closed connections, which belong to no process, and then one that is open. */
+#define CLOSED_ROWS 100000
+
+static FILE *open_long_list(const char *path)
+{
+	FILE *file = tmpfile();
+
+	ck_assert_ptr_nonnull(file);
+	for (int i = 0; i < CLOSED_ROWS && strstr(path, "tcp"); i++)
+		fprintf(file,
+			"%4d: 0100007F:1F90 0100007F:%04X 06 00000000:00000000 03:00000000 "
+			"00000000     0"
+			"        0 0 3 0000000000000000\n",
+			i, i % 60000 + 1);
+	fputs(socket_rows[0].line, file);
+	rewind(file);
+	return file;
+}
+
+static unsigned rows_found, rows_needed;
+
+static bool is_wanted_row(uint64_t inode)
+{
+	return inode == socket_rows[0].inode;
+}
+
+static bool find_row(uint64_t inode, const struct socket_row *row)
+{
+	ck_assert_uint_eq(inode, socket_rows[0].inode);
+	rows_found += row->has_peer && row->protocol == IPPROTO_TCP;
+	return rows_found < rows_needed;
+}
+
+/* In the lists of TCP and of TCP over IPv6; or in the first one only. */
+START_TEST(a_socket_after_many_closed_ones)
+{
+	rows_needed = (unsigned)_i;
+	socket_table_read(open_long_list, is_wanted_row, find_row);
+	ck_assert_uint_eq(rows_found, rows_needed < 2 ? 1 : 2);
+}
+END_TEST
+
 /* The longest path has no terminating NUL. */
 START_TEST(longest_path_of_a_socket)
 {
@@ -425,6 +467,7 @@ int main(void)
 	tcase_add_loop_test(tests, causes_of_calls, 0, COUNT(calls));
 	tcase_add_loop_test(tests, timers_of_event_loops, 0, COUNT(loops));
 	tcase_add_test(tests, pipes_and_sockets);
+	tcase_add_loop_test(tests, a_socket_after_many_closed_ones, 1, 4);
 	tcase_add_loop_test(tests, lines_of_sockets, 0, COUNT(socket_rows));
 	tcase_add_test(tests, longest_path_of_a_socket);
 	tcase_add_loop_test(tests, texts_of_addresses, 0, COUNT(addresses));
