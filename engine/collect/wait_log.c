@@ -2,6 +2,7 @@
 #include "engine/collect/wait_log.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,9 +17,12 @@
 #include "engine/wait/wait_lines.h"
 #include "engine/wait/wait_look.h"
 #include "engine/wait/wait_object.h"
+#include "engine/wait/wait_owner.h"
 
 /* Different texts of waits. Further ones are not logged. */
 #define TEXTS_MAX 4096
+
+#define OWNER_LINE_MAX 64
 
 /* Texts that are found again, by their hash. */
 #define KNOWN_TEXTS 512
@@ -33,9 +37,10 @@ struct row {
 
 struct logged_thread {
 	pid_t tid;
-	bool is_waiting; /* at the last look */
-	uint64_t cpu_ns; /* at that look */
-	struct row now;  /* the current state; TEXT 0: none */
+	bool is_waiting;  /* at the last look */
+	uint64_t cpu_ns;  /* at that look */
+	struct wait wait; /* at that look */
+	struct row now;   /* the current state; TEXT 0: none */
 	struct wait_seen seen;
 };
 
@@ -94,16 +99,51 @@ static void thread_set_state(struct logged_thread *t, uint32_t text, uint32_t ti
 	t->now.to = time;
 }
 
+/* Functions that wait for a lock of each form, by the beginning of their names. */
+static const char *const lock_functions[] = {
+	[WAIT_OWNER_MUTEX] = "pthread_mutex_",
+	[WAIT_OWNER_WORD] = "pthread_mutex_",
+	[WAIT_OWNER_RWLOCK] = "pthread_rwlock_",
+};
+
+/* The owner is a guess until a reader finds such a function on the stack. */
+static void add_owner_line(const struct wait *wait, char line[OWNER_LINE_MAX])
+{
+	for (size_t kind = WAIT_OWNER_MUTEX; kind <= WAIT_OWNER_RWLOCK; kind++)
+		if (wait->owner && wait->owner_kinds == 1u << kind)
+			snprintf(line, OWNER_LINE_MAX, WAIT_OWNER_IN "=%s\n", lock_functions[kind]);
+}
+
+static void thread_log_wait(struct logged_thread *t, uint32_t time)
+{
+	char lines[WAIT_LINES_MAX + OWNER_LINE_MAX] = "";
+	size_t length = wait_lines(&t->wait, lines);
+
+	add_owner_line(&t->wait, lines + length);
+	thread_set_state(t, length ? text_number(lines) : 0, time);
+}
+
 static void thread_look_at(struct logged_thread *t, uint64_t cpu_ns, uint32_t time)
 {
-	char lines[WAIT_LINES_MAX] = "";
-	struct wait wait = { 0 };
-
-	wait_look(&wait, t->tid, cpu_ns, &t->seen);
-	t->is_waiting = wait.state == WAIT_WAITING;
+	wait_look(&t->wait, t->tid, cpu_ns, &t->seen);
+	t->is_waiting = t->wait.state == WAIT_WAITING;
 	t->cpu_ns = cpu_ns;
-	thread_set_state(t, wait_lines(&wait, lines) ? text_number(lines) : 0, time);
-	wait_clear(&wait);
+	if (t->wait.is_futex)
+		wait_find_owner(&t->wait, t->tid);
+	thread_log_wait(t, time);
+}
+
+/* T still waits: the lock may have another owner. */
+static void thread_follow_owner(struct logged_thread *t, uint32_t time)
+{
+	pid_t before = t->wait.owner;
+
+	if (before)
+		wait_find_owner(&t->wait, t->tid);
+	if (t->wait.owner == before)
+		t->now.to = time;
+	else
+		thread_log_wait(t, time);
 }
 
 /* Returns false if the thread has ended. A thread that has used no CPU time still waits for the same. */
@@ -116,7 +156,7 @@ static bool thread_visit(struct logged_thread *t, uint32_t time)
 		return false;
 	cpu_ns = clock_time_ns(&cpu);
 	if (t->is_waiting && t->now.text && cpu_ns == t->cpu_ns && !wait_is_over(&t->seen))
-		t->now.to = time;
+		thread_follow_owner(t, time);
 	else
 		thread_look_at(t, cpu_ns, time);
 	return true;
@@ -125,6 +165,7 @@ static bool thread_visit(struct logged_thread *t, uint32_t time)
 static void thread_forget(struct logged_thread *t)
 {
 	row_store(&t->now);
+	wait_clear(&t->wait);
 	wait_seen_clear(&t->seen);
 }
 

@@ -53,6 +53,9 @@ enum wait_cause {
 		WAIT_CAUSES,
 };
 
+/* In the text of a wait whose owner counts only if the stack has a function with a name that begins so: its key. */
+#define WAIT_OWNER_IN "owner_in"
+
 /* "unknown", "running", ...; "lock", "io", ... */
 extern const char *const jfr_wait_states[WAIT_STATES];
 extern const char *const jfr_wait_classes[WAIT_CLASSES];

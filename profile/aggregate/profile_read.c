@@ -108,9 +108,11 @@ static void key_set_wait(struct tally_key *key, struct resolve *resolve,
 			 const struct settings *settings, const struct jfr_event *event,
 			 bool owners)
 {
-	key->wait = resolve_wait_key(resolve, event, looks_within_ns(settings));
+	int64_t within_ns = looks_within_ns(settings);
+
+	key->wait = resolve_wait_key(resolve, event, within_ns);
 	if (owners)
-		key->owner_stack = (uint64_t)event->slot[JFR_OWNER_STACK];
+		key->owner_stack = resolve_owner_stack_key(resolve, event, key->wait, within_ns);
 	key->state = (uint32_t)event->slot[JFR_STATE];
 }
 
@@ -276,6 +278,9 @@ static void worker_read_chunk(struct worker *w, struct feed *feed, struct feed_c
 	tallies_clear(&w->tallies);
 	resolve_open(&resolve, &w->profile, w->query, &chunk, from);
 	resolve_use_looks(&resolve, w->looks, from);
+	if (w->query->waits == WAIT_PARTS_OWNER)
+		w->profile.out_of_memory |=
+			resolve_read_stacks(&resolve, looks_within_ns(&from->settings)) != 0;
 	w->profile.out_of_memory |= !worker_tally_chunk(w, &resolve, &from->settings) ||
 				    (w->query->newest && !worker_find_newest(w));
 	if (chunk.error.what)

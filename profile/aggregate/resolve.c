@@ -102,6 +102,7 @@ void resolve_open(struct resolve *resolve, struct profile *profile, const struct
 void resolve_close(struct resolve *resolve)
 {
 	libraries_free(&resolve->libraries);
+	thread_stacks_free(&resolve->stacks);
 	buf_free(&resolve->text);
 	buf_free(&resolve->text2);
 	buf_free(&resolve->stack);

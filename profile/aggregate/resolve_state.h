@@ -6,6 +6,7 @@
 #include "profile/aggregate/libraries.h"
 #include "profile/aggregate/profile.h"
 #include "profile/aggregate/wait_looks.h"
+#include "profile/jfr/thread_stacks.h"
 
 struct resolve {
 	struct profile *profile;
@@ -21,7 +22,8 @@ struct resolve {
 	/* States that the agent has logged next to the samples; NULL: none. The number of this file there; 0: none. */
 	const struct wait_looks *looks;
 	uint32_t looks_file;
-	uint64_t tid_key; /* last key of resolve_tid() */
+	struct thread_stacks stacks; /* of the chunk, for the owners of locks in these states */
+	uint64_t tid_key;            /* last key of resolve_tid() */
 	uint32_t tid;
 	struct libraries libraries; /* libraries of the chunk, if the query needs addresses */
 	struct buf text, text2;     /* scratch: a name, and a class or path */

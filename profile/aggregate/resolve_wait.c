@@ -1,21 +1,53 @@
 /* Resolver of waits: what the thread of a wall-clock sample did. */
 #include "profile/aggregate/resolve_wait.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/aggregate/filter.h"
 #include "profile/aggregate/resolve.h"
 #include "profile/aggregate/resolve_frame.h"
 #include "profile/aggregate/wait_guess.h"
+#include "profile/basics/text.h"
 
 /* Of keys that are texts of looks, and not constants. */
 #define KEY_OF_LOOK (UINT64_C(1) << 63)
+
+static int64_t ns_to_ticks(const struct resolve *r, int64_t ns)
+{
+	return (int64_t)((double)ns / ns_per_tick(&r->chunk->header));
+}
 
 void resolve_use_looks(struct resolve *r, const struct wait_looks *looks,
 		       const struct feed_chunk *from)
 {
 	r->looks = looks;
 	r->looks_file = looks ? wait_looks_file(looks, from->file) : 0;
+}
+
+int resolve_read_stacks(struct resolve *r, int64_t interval_ns)
+{
+	return r->looks_file ? thread_stacks_read(&r->stacks, r->chunk, ns_to_ticks(r, interval_ns))
+			     : 0;
+}
+
+static const char *look_lines(const struct resolve *r, uint64_t key)
+{
+	return intern_text(&r->looks->texts, (uint32_t)(key & ~KEY_OF_LOOK));
+}
+
+uint64_t resolve_owner_stack_key(struct resolve *r, const struct jfr_event *event, uint64_t key,
+				 int64_t within_ns)
+{
+	uint64_t recorded = (uint64_t)event->slot[JFR_OWNER_STACK];
+	const char *owner;
+
+	if (recorded || !(key & KEY_OF_LOOK))
+		return recorded;
+	owner = text_find_line(look_lines(r, key), "owner", true);
+	return owner ? thread_stacks_find(&r->stacks, (uint32_t)strtoul(owner, NULL, 10),
+					  event->slot[JFR_TIME], ns_to_ticks(r, within_ns))
+		     : 0;
 }
 
 /* Returns the thread ID of the chunk's thread KEY. */
@@ -114,15 +146,24 @@ static void guess_cause(struct resolve *r, uint64_t stack, struct wait_guess *gu
 	}
 }
 
+/* Whether the lock's form, of which the look took the owner in LINES, fits the function that waits. */
+static bool owner_fits(const char *lines, const struct wait_guess *guess)
+{
+	const char *function = text_find_line(lines, WAIT_OWNER_IN, true);
+
+	return function && guess->function && strlen(guess->function) == strcspn(function, "\n") &&
+	       !strncmp(function, guess->function, strlen(guess->function));
+}
+
 /* Set WAIT to the text of a look. It was not at the moment of the sample: the functions of the stack decide whether it
  * found the same wait. */
 static bool join_look(struct resolve *r, const struct stored_wait *stored, struct wait *wait)
 {
+	const char *lines = look_lines(r, stored->wait);
 	struct wait_guess guess;
 	const char *call;
 
-	wait_parse(wait, intern_text(&r->looks->texts, (uint32_t)(stored->wait & ~KEY_OF_LOOK)),
-		   &r->profile->names);
+	wait_parse(wait, lines, &r->profile->names);
 	if (wait->state != WAIT_WAITING)
 		return true;
 	call = intern_text(&r->profile->names, wait->call);
@@ -132,6 +173,8 @@ static bool join_look(struct resolve *r, const struct stored_wait *stored, struc
 	if (!strncmp(intern_text(&r->profile->names, wait->on), "lock ", 5) &&
 	    wait->cause != WAIT_LOCK)
 		wait->on = 0;
+	if (wait->cause != WAIT_LOCK || !owner_fits(lines, &guess))
+		wait->owner = 0;
 	return true;
 }
 
@@ -164,7 +207,7 @@ static void remove_parts(struct resolve *r, const struct stored_wait *stored, st
 		wait->is_derived = 0;
 	if (parts < WAIT_PARTS_OWNER)
 		wait->call = wait->owner = 0;
-	else if (stored->owner_stack)
+	else if (stored->owner_stack && (wait->owner || !(stored->wait & KEY_OF_LOOK)))
 		wait->owner_stack = resolve_stack(r, stored->owner_stack, 0, JFR_FRAME_NATIVE);
 }
 

@@ -17,10 +17,19 @@ struct stored_wait {
 void resolve_use_looks(struct resolve *resolve, const struct wait_looks *looks,
 		       const struct feed_chunk *from);
 
+/* Read the stacks of all threads for resolve_owner_stack_key(), if looks are used. Samples are INTERVAL_NS apart. Returns 0,
+ * or -ENOMEM. */
+int resolve_read_stacks(struct resolve *resolve, int64_t interval_ns);
+
 /* Returns a key of the wait of EVENT, a sample: the constant that it refers to, or the state that the agent found at that
  * time, within WITHIN_NS. */
 uint64_t resolve_wait_key(struct resolve *resolve, const struct jfr_event *event,
 			  int64_t within_ns);
+
+/* Returns the key of the stack of the lock's owner at the time of EVENT, whose wait has KEY; 0: unknown. It is recorded, or
+ * that of the owner's own sample at that time. */
+uint64_t resolve_owner_stack_key(struct resolve *resolve, const struct jfr_event *event,
+				 uint64_t key, int64_t within_ns);
 
 /* Returns the profile's ID of STORED; 0 if nothing is known. If the wait was not recorded, it is
  * derived from the thread state and the stack. It has the parts that the query stores. */

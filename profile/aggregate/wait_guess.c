@@ -25,7 +25,7 @@ static const struct {
 	{ "ObjectMonitor::Enter", true, WAIT_LOCK, RANK_REASON },
 	{ "pthread_mutex_", true, WAIT_LOCK, RANK_CALL },
 	{ "pthread_rwlock_", true, WAIT_LOCK, RANK_CALL },
-	{ "lll_lock_", true, WAIT_LOCK, RANK_CALL },
+	{ "lll_lock_", true, WAIT_LOCK, RANK_VAGUE },
 	{ "pthread_cond_", true, WAIT_CONDITION, RANK_CALL },
 	{ "pthread_barrier_wait", false, WAIT_CONDITION, RANK_CALL },
 	{ "pthread_join", true, WAIT_CHILD, RANK_CALL },
@@ -178,6 +178,7 @@ void wait_guess_add(struct wait_guess *guess, const char *name, const char *libr
 				.call = functions[i].cause == WAIT_SYSCALL ? functions[i].name
 									   : NULL,
 				.rank = functions[i].rank,
+				.function = functions[i].name,
 			};
 		return;
 	}

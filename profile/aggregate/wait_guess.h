@@ -15,6 +15,8 @@ struct wait_guess {
 	enum wait_cause cause;
 	const char *call; /* name of the call if the cause does not say it, else NULL */
 	unsigned rank;    /* a guess of a higher rank is more exact; 0: none */
+	const char
+		*function; /* beginning of the function's name, as its library has it; NULL: none */
 };
 
 /* Improve GUESS by the function NAME of LIBRARY, with IS_KERNEL of the kernel. Call it from the

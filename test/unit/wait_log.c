@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -116,10 +117,54 @@ START_TEST(a_thread_that_waits)
 }
 END_TEST
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *locks(void *unused)
+{
+	reader = (pid_t)syscall(SYS_gettid);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+/* The main thread owns the lock. */
+START_TEST(a_lock_with_an_owner)
+{
+	char wanted[64];
+	uint64_t start_ns = clock_realtime_ns(), between_ns;
+	struct wait_looks looks;
+	pthread_t thread;
+	const char *found;
+	bool has_owner = false;
+
+	snprintf(wanted, sizeof(wanted), "owner=%d\n" WAIT_OWNER_IN "=pthread_mutex_\n", getpid());
+	wait_look_detail(WAIT_ALL);
+	reader = 0;
+	pthread_mutex_lock(&lock);
+	ck_assert_int_eq(pthread_create(&thread, NULL, locks, NULL), 0);
+	for (int tries = 0; tries < 1000 && !has_owner; tries++) {
+		look();
+		usleep(1000);
+		between_ns = clock_realtime_ns();
+		usleep(1000);
+		look();
+		read_log(&looks, start_ns);
+		found = strstr(text_at(&looks, between_ns), "owner=");
+		has_owner = found && !strcmp(found, wanted);
+		wait_looks_free(&looks);
+	}
+	pthread_mutex_unlock(&lock);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert(has_owner);
+	wait_log_forget();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
 
 	tcase_add_test(tests, a_thread_that_waits);
+	tcase_add_test(tests, a_lock_with_an_owner);
 	return suite_run(tests);
 }

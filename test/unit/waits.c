@@ -233,13 +233,13 @@ START_TEST(derives_waits)
 END_TEST
 
 /* The timeline's reader reads the same waits. */
-static void record_with_looks(void)
+static void record_with_looks(const char *payer)
 {
 	int fd = memfd_create("waits", MFD_CLOEXEC);
 
 	length = waits_record(fd, false);
 	ck_assert_uint_gt(length, 0);
-	length = waits_record_looks(fd, (off_t)length);
+	length = waits_record_looks(fd, (off_t)length, payer);
 	ck_assert_uint_gt(length, 0);
 	recording = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
 	ck_assert_ptr_ne(recording, MAP_FAILED);
@@ -271,7 +271,7 @@ START_TEST(joins_logged_states)
 	struct query query = QUERY_INIT;
 	struct profile p = PROFILE_INIT;
 
-	record_with_looks();
+	record_with_looks(WAITS_LOOK_LOCK);
 	query.waits = WAIT_PARTS_OWNER;
 	read_profile(&p, &query);
 	expect_joined(&p, 1001, WAIT_RUNNABLE, WAIT_NO_CAUSE, "", false);
@@ -280,6 +280,46 @@ START_TEST(joins_logged_states)
 	expect_joined(&p, 1003, WAIT_WAITING, WAIT_FILE, "/var/log/app.log", false);
 	expect_joined(&p, 1004, WAIT_WAITING, WAIT_LOCK, "lock 0x7f20", false);
 	expect_joined(&p, 1005, WAIT_WAITING, WAIT_LOCK, "", true);
+	profile_free(&p);
+	forget();
+}
+END_TEST
+
+/* The owner that a look has found counts if its lock has the form that the stack shows. Its stack is that of its own
+ * sample. */
+static const struct {
+	const char *payer;
+	uint32_t owner;
+} looks_with_owners[] = {
+	{ WAITS_LOOK_LOCK "owner=1005\n" WAIT_OWNER_IN "=pthread_mutex_\n", 1005 },
+	{ WAITS_LOOK_LOCK "owner=1006\n" WAIT_OWNER_IN "=pthread_mutex_\n",
+	  1006 }, /* without samples */
+	{ WAITS_LOOK_LOCK "owner=1005\n" WAIT_OWNER_IN "=pthread_rwlock_\n", 0 },
+	{ WAITS_LOOK_LOCK "owner=1005\n" WAIT_OWNER_IN "=pthread_mutex\n", 0 },
+	{ WAITS_LOOK_LOCK "owner=1005\n", 0 },
+};
+
+START_TEST(owners_in_logged_states)
+{
+	struct query query = QUERY_INIT;
+	struct profile p = PROFILE_INIT;
+	const struct wait *wait = NULL;
+	uint32_t stack = 0;
+
+	record_with_looks(looks_with_owners[_i].payer);
+	query.waits = WAIT_PARTS_OWNER;
+	read_profile(&p, &query);
+	for (uint32_t i = 0; i < p.count; i++) {
+		const struct thread_key *thread = intern_key(&p.threads, p.samples[i].thread);
+
+		if (thread->tid == 1004)
+			wait = profile_wait(&p, p.samples[i].wait);
+		if (thread->tid == looks_with_owners[_i].owner)
+			stack = p.samples[i].stack;
+	}
+	ck_assert_ptr_nonnull(wait);
+	ck_assert_uint_eq(wait->owner, looks_with_owners[_i].owner);
+	ck_assert_uint_eq(wait->owner_stack, stack);
 	profile_free(&p);
 	forget();
 }
@@ -832,6 +872,8 @@ int main(void)
 	tcase_add_test(tcase, reads_recorded_waits);
 	tcase_add_test(tcase, derives_waits);
 	tcase_add_test(tcase, joins_logged_states);
+	tcase_add_loop_test(tcase, owners_in_logged_states, 0,
+			    sizeof(looks_with_owners) / sizeof(looks_with_owners[0]));
 	tcase_add_test(tcase, guesses_of_java);
 	tcase_add_test(tcase, refines_guesses);
 	tcase_add_test(tcase, reads_waits_with_times);
