@@ -2,8 +2,10 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
 #include "decoder/live/attachable.h"
+#include "decoder/live/jvm_attach.h"
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/live_request.h"
+#include "decoder/live/target.h"
 #include "decoder/output/message.h"
 
 #include <errno.h>
@@ -31,8 +33,8 @@ static const struct command_option attach_switches[] = {
 
 const struct command_option *const attach_options[] = { attach_switches, NULL };
 
-/* How long the agent may need to begin, and to deliver its last report. */
-#define BEGIN_NS 10000000000u
+/* How long the agent may need to begin, on a machine that is very busy, and to deliver its last report. */
+#define BEGIN_NS 60000000000u
 #define END_NS   30000000000u
 
 #define SETTINGS_MAX 64
@@ -78,47 +80,93 @@ static void pause_briefly(void)
 	nanosleep(&time, NULL);
 }
 
-/* Wait until the agent answers, or has threads if it has no endpoint. */
-static bool agent_has_begun(pid_t pid)
+/* The memory of a program has other values of the auxiliary vector than that of an earlier program. */
+#define AUXILIARY_MAX 4096
+
+/* True while the process executes the program whose auxiliary vector is AUXILIARY. */
+static bool is_same_program(const struct target *target, const struct buf *auxiliary)
 {
-	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
+	struct buf now = BUF_INIT(AUXILIARY_MAX);
+	bool is_same = !target_read_file(&now, target, "auxv") && now.length == auxiliary->length &&
+		       !memcmp(now.data, auxiliary->data, now.length);
+
+	buf_free(&now);
+	return is_same;
+}
+
+static bool agent_answers(pid_t pid, uint64_t deadline)
+{
 	struct live_connection connection;
 	char problem[LIVE_PROBLEM_MAX];
 
+	if (live_endpoint_connect(pid, deadline, &connection, problem))
+		return false;
+	close(connection.fd);
+	return true;
+}
+
+/* Wait until the agent answers, or ends, or until the program does. Returns 0, or a status after a message. */
+static int agent_await(const struct target *target, const struct buf *auxiliary)
+{
+	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
+	bool has_agent = false, had_agent;
+
 	do {
 		pause_briefly();
-		if (!live_endpoint_connect(pid, deadline, &connection, problem)) {
-			close(connection.fd);
-			return true;
-		}
-	} while (clock_monotonic_ns() < deadline && attachable_check(pid, true, problem) != -ESRCH);
-	return false;
+		if (agent_answers(target->pid, deadline))
+			return 0;
+		had_agent = has_agent;
+		has_agent = live_endpoint_has_agent(target->pid);
+		if (is_same_program(target, auxiliary))
+			continue;
+		message_print("process %d has ended, or executed another program; it is not "
+			      "profiled",
+			      target->pid);
+		return COMMAND_FAILED;
+	} while (clock_monotonic_ns() < deadline && (has_agent || !had_agent));
+	message_print(
+		"the agent was put into process %d, but does not answer; the reason is on the "
+		"standard error of that process",
+		target->pid);
+	return COMMAND_FAILED;
+}
+
+/* Put the agent into the process. Returns 0, or a status after a message. */
+static int attach_put(const struct running_request *request, bool is_forced)
+{
+	char problem[ATTACHABLE_PROBLEM_MAX];
+
+	if (attachable_check(request->pid, is_forced, problem)) {
+		message_print("process %d %s", request->pid, problem);
+		return COMMAND_FAILED;
+	}
+	if (running_attach(request, problem)) {
+		message_print("cannot attach to process %d: %s", request->pid, problem);
+		return COMMAND_FAILED;
+	}
+	return 0;
 }
 
 int attach_process(pid_t pid, char *const *settings, bool is_forced)
 {
-	char payload[PATH_MAX], problem[ATTACHABLE_PROBLEM_MAX];
+	struct buf auxiliary = BUF_INIT(AUXILIARY_MAX);
+	struct target target = { .dir = -1 };
+	char payload[PATH_MAX];
 	struct running_request request = { .pid = pid, .payload = payload, .settings = settings };
+	int status;
 
 	if (!run_find_attached(payload)) {
 		message_print("attach: libasprof_attach.so is not installed next to this command");
 		return COMMAND_FAILED;
 	}
-	if (attachable_check(pid, is_forced, problem)) {
-		message_print("process %d %s", pid, problem);
-		return COMMAND_FAILED;
-	}
-	if (running_attach(&request, problem)) {
-		message_print("cannot attach to process %d: %s", pid, problem);
-		return COMMAND_FAILED;
-	}
-	if (agent_has_begun(pid))
-		return 0;
-	message_print(
-		"the agent was put into process %d, but does not answer; the reason is on the "
-		"standard error of that process",
-		pid);
-	return COMMAND_FAILED;
+	if (!target_open(&target, pid))
+		target_read_file(&auxiliary, &target, "auxv");
+	status = attach_put(&request, is_forced);
+	if (!status)
+		status = agent_await(&target, &auxiliary);
+	buf_free(&auxiliary);
+	target_close(&target);
+	return status;
 }
 
 /* Add the setting of the switch or word at ARGV[*I]. Returns 0, or a status after a message. */

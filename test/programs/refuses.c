@@ -5,18 +5,24 @@
  *   error   the filter refuses them
  *   allow   the filter permits all calls
  *   execs   executes itself all the time
- *   zombie  its first thread has ended, another one reads */
+ *   zombie  its first thread has ended, another one reads
+ *   leaves  executes another program, which does the rest, when it has a second thread
+ *   exits   a child, whose PID it prints, ends, but cannot until the end of the input */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,10 +88,56 @@ static void *end_later(void *unused)
 	exit(0);
 }
 
+static _Noreturn void execute_when_attached(void)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+	static char command[] = "while read -r line; do :; done; echo ok";
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct stat tasks;
+
+	while (!stat("/proc/self/task", &tasks) && tasks.st_nlink < 4 && !poll(&input, 1, 0))
+		;
+	execv(shell, (char *[]){ shell, option, command, NULL });
+	exit(1);
+}
+
+/* The first process of a PID namespace ends when all others are gone: also one whose parent is outside and does not wait. */
+static void end_slowly(void)
+{
+	char path[64];
+	pid_t first, last;
+	int space;
+
+	if (unshare(CLONE_NEWPID))
+		exit(77);
+	first = fork();
+	if (!first) {
+		pause();
+		_exit(0);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)first);
+	space = open(path, O_RDONLY);
+	if (space < 0 || setns(space, CLONE_NEWPID))
+		exit(1);
+	last = fork();
+	if (!last) {
+		pause();
+		_exit(0);
+	}
+	kill(first, SIGKILL);
+	if (waitid(P_PID, (id_t)last, &(siginfo_t){ 0 }, WEXITED | WNOWAIT))
+		exit(1);
+	printf("%d\nready\n", (int)first);
+	fflush(stdout);
+	read_all();
+	if (waitpid(last, NULL, 0) != last || waitpid(first, NULL, 0) != first)
+		exit(1);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const modes[] = { "vfork", "strict", "kill",  "error",
-					     "allow", "execs",  "zombie" };
+	static const char *const modes[] = { "vfork", "strict", "kill",   "error", "allow",
+					     "execs", "zombie", "leaves", "exits" };
 	const char *mode = argc > 1 ? argv[1] : "";
 	static char again[] = "again";
 	pthread_t thread;
@@ -101,13 +153,18 @@ int main(int argc, char **argv)
 		filter_calls(i == 2   ? SECCOMP_RET_KILL_PROCESS
 			     : i == 3 ? SECCOMP_RET_ERRNO | EPERM
 				      : SECCOMP_RET_ALLOW);
-	say("ready\n");
+	if (i != 8)
+		say("ready\n");
 	if (i == 5)
 		execv("/proc/self/exe", (char *[]){ argv[0], again, NULL });
 	if (i == 6 && !pthread_create(&thread, NULL, end_later, NULL))
 		pthread_exit(NULL);
+	if (i == 7)
+		execute_when_attached();
 	if (i == 0)
 		wait_for_child();
+	else if (i == 8)
+		end_slowly();
 	else
 		read_all();
 	say("ok\n");

@@ -57,6 +57,20 @@ for _ in {1..3}; do
 done
 end
 
+# It executes another program when the agent, which never answers, is in it. The command does not wait for longer.
+begin "$refuses" leaves
+refused 'has ended, or executed another program; it is not profiled' LISTEN=off
+end
+
+# It has no memory and no file any more, but its PID.
+begin "$refuses" exits
+program=$pid
+pid=$(head -n 1 "$work/out")
+refused 'has ended$'
+kill -0 "$pid" || fail "it has ended"
+pid=$program
+end
+
 # await_zombie: until the first thread of $pid has ended.
 await_zombie() {
 	for _ in {1..500}; do
