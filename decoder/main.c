@@ -306,12 +306,56 @@ static int print_help(const struct command *command)
 	return COMMAND_OK;
 }
 
+static bool is_number(const char *word)
+{
+	return *word && !word[strspn(word, "0123456789")];
+}
+
+/* True if a value follows the switch WORD. */
+static bool takes_value(const struct command *command, const char *word)
+{
+	for (const struct command_option *const *table = command->options; *table; table++)
+		for (const struct command_option *option = *table; option->name; option++)
+			if (!strcmp(option->name, word))
+				return option->argument != NULL;
+	return false;
+}
+
+/* Move the process ID before the switches, where commands expect it. It is the last number that is no switch's value. After
+ * the name of a command, like "top", that command's switches follow. */
+static void move_pid_first(const struct command *command, int argc, char **argv)
+{
+	const struct command *reader, *owner = command;
+	int at = 0;
+	char *pid;
+
+	if (strncmp(command->arguments, "PID", 3) != 0 || argc < 2 || is_number(argv[1]))
+		return;
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-') {
+			i += takes_value(owner, argv[i]);
+			continue;
+		}
+		reader = find_command(argv[i]);
+		if (reader)
+			owner = reader;
+		if (is_number(argv[i]))
+			at = i;
+	}
+	if (!at)
+		return;
+	pid = argv[at];
+	memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(*argv));
+	argv[1] = pid;
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
 	int status;
 
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return print_help(command);
+	move_pid_first(command, argc, argv);
 	status = command->function(argc, argv);
 	if (status == COMMAND_HELP)
 		return print_help(command);

@@ -198,8 +198,8 @@ static int attach_parse(struct settings_list *settings, char **argv, int *i)
 	return settings_add(settings, name, equals + 1) ? 0 : COMMAND_USAGE;
 }
 
-/* attach PID --for TIME [OPTION...] is profile PID --attach -t TIME [OPTION...]. */
-static int attach_for(int argc, char **argv)
+/* attach PID [OPTION...] --for TIME [OPTION...] is profile PID --attach -t TIME [OPTION...] [OPTION...]. AT: of --for. */
+static int attach_for(int argc, char **argv, int at)
 {
 	static char profile[] = "profile", attach[] = "--attach", time[] = "-t";
 	char **words = calloc((size_t)argc + 4, sizeof(*words));
@@ -211,8 +211,10 @@ static int attach_for(int argc, char **argv)
 	words[count++] = argv[1];
 	words[count++] = attach;
 	words[count++] = time;
-	for (int i = 3; i < argc; i++)
-		words[count++] = argv[i];
+	words[count++] = argv[at + 1];
+	for (int i = 2; i < argc; i++)
+		if (i != at && i != at + 1)
+			words[count++] = argv[i];
 	status = cmd_profile(count, words);
 	free(words);
 	return status;
@@ -227,8 +229,9 @@ int cmd_attach(int argc, char **argv)
 
 	if (!command_parse_pid(argv[1], &pid))
 		return COMMAND_USAGE;
-	if (argc > 3 && !strcmp(argv[2], "--for"))
-		return attach_for(argc, argv);
+	for (int i = 2; i + 1 < argc; i++)
+		if (!strcmp(argv[i], "--for"))
+			return attach_for(argc, argv, i);
 	/* The profile is wanted now. */
 	settings_add(&settings, "START_DELAY", "0s");
 	for (int i = 2; i < argc && !status; i++)
