@@ -246,6 +246,11 @@ int cmd_attach(int argc, char **argv)
 		message_print("process %d is profiled now; asprof-agent profile %d shows it, "
 			      "asprof-agent detach %d ends it",
 			      pid, pid, pid);
+	if (!status && jvm_is_hotspot(pid))
+		message_print("process %d is a JVM: its Java methods are one frame, [Java]; "
+			      "asprof-agent attach %d --for 30s has them, with the package "
+			      "asprof-agent-java",
+			      pid, pid);
 	return status;
 }
 

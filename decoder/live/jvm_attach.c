@@ -149,6 +149,18 @@ static bool is_disabled(const struct target *target)
 	return words_have(target, "cmdline", option) || words_have(target, "environ", option);
 }
 
+bool jvm_is_hotspot(pid_t pid)
+{
+	struct target target;
+	bool is;
+
+	if (target_open(&target, pid))
+		return false;
+	is = is_hotspot(&target);
+	target_close(&target);
+	return is;
+}
+
 bool jvm_can_load(pid_t pid, const char *library)
 {
 	struct target target;

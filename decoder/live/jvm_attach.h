@@ -13,6 +13,9 @@
 
 #define JVM_PROBLEM_MAX 512
 
+/* True if process PID is a HotSpot JVM. */
+bool jvm_is_hotspot(pid_t pid);
+
 /* True if process PID is a HotSpot JVM that lets tools attach, and that sees the file LIBRARY at its path. */
 bool jvm_can_load(pid_t pid, const char *library);
 
