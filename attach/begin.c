@@ -170,10 +170,11 @@ static int prepare_memory(void)
 	return err;
 }
 
-/* The note of Go's linker (cmd/link, elfgobuildid). */
+/* The note of Go's linker has the build ID (cmd/link, elfgobuildid). A program without one still has Go's function table. */
 static bool program_is_go(void)
 {
-	return attach_program_has_note("Go", 4);
+	return attach_program_has_note("Go", 4) || attach_program_has_section(".gopclntab") ||
+	       attach_program_has_section(".data.rel.ro.gopclntab");
 }
 
 static int agent_begin(void)

@@ -1,11 +1,17 @@
 /* List of the modules of a program. */
 #include "attach/modules.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+#include "core/system.h"
 
 static struct link_map program = { .l_name = (char *)"" };
 static struct link_map vdso = { .l_name = (char *)"linux-vdso.so.1" };
@@ -123,5 +129,42 @@ bool attach_program_has_note(const char *name, uint32_t type)
 		    notes_have(notes, notes + segments[i].p_filesz, name, type))
 			return true;
 	}
+	return false;
+}
+
+/* More bytes of section names than Go's linker writes. */
+#define NAMES_MAX 2048
+
+/* Read the names of the sections of the file FD. Returns their bytes, or -errno. */
+static ssize_t section_names_read(int fd, char names[NAMES_MAX])
+{
+	ElfW(Ehdr) header;
+	ElfW(Shdr) section;
+	int err = fd_read(fd, &header, sizeof(header), 0);
+
+	if (!err)
+		err = fd_read(fd, &section, sizeof(section),
+			      (off_t)(header.e_shoff + header.e_shstrndx * sizeof(section)));
+	if (!err && section.sh_size > NAMES_MAX)
+		err = -ENOEXEC;
+	if (!err)
+		err = fd_read(fd, names, section.sh_size, (off_t)section.sh_offset);
+	return err ? err : (ssize_t)section.sh_size;
+}
+
+bool attach_program_has_section(const char *name)
+{
+	int fd = fd_of_thread(system_thread(), "exe", O_RDONLY | O_CLOEXEC);
+	const size_t length = strlen(name) + 1;
+	char names[NAMES_MAX];
+	ssize_t bytes;
+
+	if (fd < 0)
+		return false;
+	bytes = section_names_read(fd, names);
+	close(fd);
+	for (ssize_t at = 0; at + (ssize_t)length <= bytes; at++)
+		if (!memcmp(names + at, name, length))
+			return true;
 	return false;
 }

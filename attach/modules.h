@@ -14,4 +14,7 @@ const struct r_debug *attach_modules(void);
 /* True when a linker has put the note NAME of TYPE into the program. */
 bool attach_program_has_note(const char *name, uint32_t type);
 
+/* True when the program's file has the section NAME. False if it cannot be read. */
+bool attach_program_has_section(const char *name);
+
 #endif

@@ -46,6 +46,12 @@ if command -v go >/dev/null && CGO_ENABLED=0 GO111MODULE=off go build -o "$work/
 	same go "$work/go"
 	[ "$(samples 'main[.]main;main[.]hot$' <"$work/go.stacks")" -ge 20 ] ||
 		fail "go: no samples of hot: $(head -c 4000 "$work/go.stacks")"
+	# Without a build ID no note shows that it is of Go.
+	CGO_ENABLED=0 GO111MODULE=off go build -ldflags='-s -w -buildid=' -o "$work/gobare" test/programs/static.go 2>"$work/err" ||
+		fail "go build: $(cat "$work/err")"
+	same gobare "$work/gobare"
+	[ "$(samples 'main[.]main;main[.]hot$' <"$work/gobare.stacks")" -ge 20 ] ||
+		fail "gobare: no samples of hot: $(head -c 4000 "$work/gobare.stacks")"
 	# It names a dynamic linker, but no library. In such a program the preload, which has its C library, stays off.
 	CGO_ENABLED=0 GO111MODULE=off go build -buildmode=pie -o "$work/gopie" test/programs/static.go 2>"$work/err" ||
 		fail "go build: $(cat "$work/err")"
