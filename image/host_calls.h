@@ -52,6 +52,7 @@
 	X(thread_clock_cpu)           \
 	X(thread_clock_interrupt)     \
 	X(thread_clock_is_under_way)  \
+	X(thread_clock_follow_mask)   \
 	X(thread_clock_spare)         \
 	X(thread_slot_find)           \
 	X(threads_close)              \

@@ -21,6 +21,7 @@
 #include "engine/collect/collector.h"
 #include "engine/collect/confinement.h"
 #include "engine/collect/thread_look.h"
+#include "engine/collect/thread_mask.h"
 #include "engine/collect/thread_times.h"
 #include "engine/collect/wall.h"
 #include "engine/context/contexts.h"
@@ -89,7 +90,10 @@ static void builtin_describe(chunk_settings settings, const struct engine_start 
 
 static int builtin_start_sampling(const struct engine_start *r)
 {
-	struct thread_timers timers = { .cpu_interval_ns = r->interval_ns };
+	struct thread_timers timers = {
+		.cpu_interval_ns = r->interval_ns,
+		.hold = shared->is_attached ? thread_mask_hold : NULL,
+	};
 	int err;
 
 	engine.signo = 0;

@@ -221,11 +221,13 @@ static void collector_end_thread(void *context, struct thread *t)
 		chunks_name_thread(&collector.chunks, atomic_load(&t->tid), t->name);
 }
 
-static void collector_spare_timer(void *context, struct thread *t)
+static void collector_check_timers(void *context, struct thread *t)
 {
 	(void)context;
-	if (!atomic_load(&t->ended))
-		thread_clock_spare(&t->clock);
+	if (atomic_load(&t->ended))
+		return;
+	thread_clock_follow_mask(&t->clock);
+	thread_clock_spare(&t->clock);
 }
 
 static void collector_look(uint64_t now_ns)
@@ -233,7 +235,7 @@ static void collector_look(uint64_t now_ns)
 	uint64_t began_ns = clock_cpu_ns();
 
 	thread_look();
-	threads_each(collector_spare_timer, NULL);
+	threads_each(collector_check_timers, NULL);
 	collector.look_due_ns = now_ns + pause_after(began_ns, LOOK_INTERVAL_NS);
 }
 

@@ -15,10 +15,10 @@
 #include "core/random.h"
 #include "engine/collect/program_stack.h"
 #include "engine/collect/sample_context.h"
+#include "engine/collect/thread_mask.h"
 #include "engine/collect/tick_rate.h"
 #include "engine/collect/wall_interrupt.h"
 #include "engine/context/thread_context.h"
-#include "engine/process/proc_file.h"
 #include "engine/runtime/frame_table.h"
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ready_wait.h"
@@ -467,19 +467,8 @@ void wall_visit_all(void)
 
 struct asked {
 	unsigned count;
-	uint64_t without; /* signal mask: threads that block one of these are not counted */
+	int without; /* threads that block this signal are not counted; 0: all are */
 };
-
-static uint64_t blocked_signals(pid_t tid)
-{
-	static const char name[] = "\nSigBlk:";
-	char text[4096], *line;
-
-	if (proc_file_read_of(tid, "status", text, sizeof(text)) <= 0)
-		return 0;
-	line = strstr(text, name);
-	return line ? strtoull(line + strlen(name), NULL, 16) : 0;
-}
 
 static void wall_add_pending(void *context, struct thread *t)
 {
@@ -487,7 +476,7 @@ static void wall_add_pending(void *context, struct thread *t)
 	struct asked *asked = context;
 
 	if (w && wall_is_asked(t, w) && !atomic_load(&t->ended) &&
-	    !(asked->without && blocked_signals(atomic_load(&t->tid)) & asked->without))
+	    !(asked->without && thread_mask_has(atomic_load(&t->tid), asked->without)))
 		asked->count++;
 }
 
@@ -498,7 +487,7 @@ unsigned wall_count_pending(int signo)
 	threads_each(wall_add_pending, &all);
 	if (!all.count || all.count > PENDING_FEW || signo < 1)
 		return all.count;
-	awake.without = UINT64_C(1) << (signo - 1);
+	awake.without = signo;
 	threads_each(wall_add_pending, &awake);
 	return awake.count;
 }

@@ -45,11 +45,33 @@ void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value)
 	cpu_timer_init(&clock->cpu, &signal);
 	atomic_store(&clock->refused, false);
 	atomic_store(&clock->under_way, false);
+	clock->hold = SIGNAL_NOT_HELD;
+	clock->checked_ns = 0;
 }
 
 uint64_t thread_clock_cpu(const struct thread_clock *clock)
 {
 	return cpu_timer_now(&clock->cpu);
+}
+
+/* A thread that may wait for signals uses less CPU time than this between two checks. */
+#define WAITER_NS 10000000u
+
+/* A thread that has not run since the last check has not changed its mask. */
+static enum signal_hold thread_clock_hold(struct thread_clock *clock)
+{
+	const struct thread_timers *timers = &thread_clocks.timers;
+	uint64_t cpu_ns = timers->hold ? thread_clock_cpu(clock) : clock->checked_ns;
+	enum signal_hold now = clock->hold;
+
+	if (cpu_ns == clock->checked_ns || now == SIGNAL_HELD_ALWAYS)
+		return now;
+	now = timers->hold(clock->cpu.signal.tid, timers->signo);
+	if (now == SIGNAL_MAY_BE_HELD)
+		return cpu_ns - clock->checked_ns < WAITER_NS ? now : SIGNAL_NOT_HELD;
+	clock->checked_ns = cpu_ns;
+	clock->hold = now;
+	return now;
 }
 
 void thread_clock_start(struct thread_clock *clock, bool born)
@@ -60,10 +82,22 @@ void thread_clock_start(struct thread_clock *clock, bool born)
 	if (thread_clocks.timers.cpu_interval_ns == UINT64_MAX)
 		return;
 	clock->cpu.signal.signo = thread_clocks.timers.signo;
+	if (thread_clock_hold(clock) >= SIGNAL_HELD) {
+		atomic_store(&clock->refused, true);
+		return;
+	}
 	if (!atomic_load(&thread_clocks.forbidden))
 		err = cpu_timer_start(&clock->cpu, thread_clocks.timers.cpu_interval_ns, born);
 	if (err && !atomic_load(&thread_clocks.forbidden) && signal_share_count_refused(tid, err))
 		atomic_store(&clock->refused, true);
+}
+
+void thread_clock_follow_mask(struct thread_clock *clock)
+{
+	if (!thread_timer_exists(&clock->cpu.cpu) || thread_clock_hold(clock) < SIGNAL_HELD)
+		return;
+	cpu_timer_stop(&clock->cpu);
+	atomic_store(&clock->refused, true);
 }
 
 void thread_clock_spare(struct thread_clock *clock)
@@ -130,7 +164,7 @@ static int wall_timer_set(struct thread_clock *clock, uint64_t after_ns)
  * interruption. */
 bool thread_clock_interrupt(struct thread_clock *clock)
 {
-	if (atomic_load(&thread_clocks.forbidden))
+	if (atomic_load(&thread_clocks.forbidden) || thread_clock_hold(clock) != SIGNAL_NOT_HELD)
 		return false;
 	if (atomic_exchange(&clock->under_way, true))
 		return true;

@@ -18,10 +18,20 @@ enum clock_kind {
 /* The signal's value is the address of the thread's slot, with the kind in these bits. */
 #define CLOCK_KIND_BITS ((uintptr_t)1)
 
+/* A thread holds a signal that it blocks or waits for: sigwaitinfo(2) or a signalfd of the program would take it. */
+enum signal_hold {
+	SIGNAL_NOT_HELD,
+	SIGNAL_MAY_BE_HELD,
+	SIGNAL_HELD,
+	SIGNAL_HELD_ALWAYS, /* the thread waits for such signals again and again */
+};
+
 struct thread_clock {
 	struct cpu_timer cpu;
 	struct thread_timer wall;
-	_Atomic bool refused;   /* no timer for its CPU time could be created */
+	_Atomic bool refused;   /* it has no timer for its CPU time, which could not be created */
+	enum signal_hold hold;  /* when that was last known */
+	uint64_t checked_ns;    /* the CPU time then */
 	_Atomic bool under_way; /* a wall-clock signal was requested and has not arrived yet */
 };
 
@@ -29,6 +39,8 @@ struct thread_clock {
 struct thread_timers {
 	int signo;
 	uint64_t cpu_interval_ns; /* UINT64_MAX: none */
+	/* Whether thread TID holds SIGNO. NULL: none does, as interposers hide the signal from the program. Agent thread. */
+	enum signal_hold (*hold)(pid_t tid, int signo);
 };
 
 /* Set the settings of all clocks that are started later. */
@@ -45,7 +57,7 @@ void thread_clock_disarm(struct thread_clock *clock);
 /* Initialize the clock of thread TID, without timers. VALUE is the value of its signals. */
 void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value);
 
-/* Start requesting CPU samples. BORN: the caller is the thread itself, at its start. */
+/* Start requesting CPU samples, unless the thread holds the signal. BORN: the caller is the thread itself, at its start. */
 void thread_clock_start(struct thread_clock *clock, bool born);
 
 /* Stop requesting CPU samples, until thread_clock_start(). A requested wall-clock sample still arrives. */
@@ -65,7 +77,7 @@ uint64_t thread_clock_cpu(const struct thread_clock *clock);
 
 /* Interrupt the thread once, now, for a wall-clock sample. The sample must show what the thread does
  * at the moment of its visit: a thread that ran since the last visit may sleep a millisecond later.
- * Returns false if that is impossible. */
+ * Returns false if that is impossible, or if the thread holds the signal. */
 bool thread_clock_interrupt(struct thread_clock *clock);
 
 /* True from thread_clock_interrupt() until thread_clock_interrupted(). */
@@ -76,6 +88,9 @@ void thread_clock_interrupted(struct thread_clock *clock);
 
 /* In the handler: the wall-clock signal has arrived too early. It arrives again after AFTER_NS. Async-signal-safe. */
 void thread_clock_interrupt_again(struct thread_clock *clock, uint64_t after_ns);
+
+/* Delete the CPU timer of a thread that holds the signal now; thread_clock_spare() creates it again. Agent thread. */
+void thread_clock_follow_mask(struct thread_clock *clock);
 
 /* While timers are scarce (core/signal_share.h), delete the wall-clock timer, which is created
  * again on demand. Otherwise create the CPU timer if it was refused before. Agent thread. */

@@ -78,6 +78,15 @@ for name in waits interrupts; do
 	done
 done
 
+# A program that takes all signals, as an init process does, gets none of the agent's. Threads that blocked them are
+# sampled afterwards.
+program takes_signals -static >/dev/null 2>&1 || fail "takes_signals cannot be linked statically"
+for how in sigtimedwait signalfd; do
+	same takes_signals "$work/takes_signals" $how
+done
+[ "$(samples '(^|;)hot_later$' <"$work/takes_signals.stacks")" -ge 20 ] ||
+	fail "takes_signals: no samples: $(head -c 4000 "$work/takes_signals.stacks")"
+
 # A program that gains privileges from its file runs without an agent.
 if [ "$(id -u)" = 0 ] && chown nobody "$work/static" && chmod 4755 "$work/static"; then
 	chmod 711 "$work"
