@@ -1,4 +1,4 @@
-/* Blocks all signals, and takes those that come, by sigtimedwait(2) or by a signalfd. Meanwhile another thread computes, also
+/* Blocks all signals, and takes all pending ones by sigtimedwait(2) or by a signalfd. Meanwhile another thread computes, also
  * with the signals blocked. After the signalfd, the main thread unblocks them and computes. Prints "ok" if no signal
  * came. */
 #include <poll.h>
