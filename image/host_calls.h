@@ -43,7 +43,7 @@
 	X(sampler_install)            \
 	X(sampler_install_enabled)    \
 	X(sampler_remove)             \
-	X(sampler_remove_of_second)   \
+	X(sampler_remove_second)      \
 	X(sampler_signal)             \
 	X(signal_share_refused)       \
 	X(signal_share_error)         \

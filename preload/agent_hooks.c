@@ -128,7 +128,7 @@ static void on_process_exiting(enum exiting how)
 {
 	int err = agent_failure();
 
-	sampler_call_off();
+	sampler_cancel_call();
 	if (how == EXITING_BY_RETURN) {
 		end_own_threads();
 		if (agent_exists())

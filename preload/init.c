@@ -160,7 +160,7 @@ static void on_start_delay_end(void)
 
 bool process_agent_start_thread(void)
 {
-	uint64_t left_ns = sampler_call_off();
+	uint64_t left_ns = sampler_cancel_call();
 
 	if (left_ns)
 		agent_start_logged(clock_monotonic_ns() + left_ns);
@@ -202,13 +202,13 @@ int process_schedule_agent(void)
 bool process_suspend_for_call(bool (*end)(void))
 {
 	uint64_t until = clock_monotonic_ns() + RESUMED_NS;
-	bool called_off;
+	bool was_cancelled;
 
 	atomic_fetch_add(&suspended_for_call, 1);
 	while (atomic_load(&suspended_for_call) & AGENT_RESUMES && clock_monotonic_ns() < until)
 		system_yield();
-	called_off = sampler_call_off();
-	if (end() || called_off)
+	was_cancelled = sampler_cancel_call();
+	if (end() || was_cancelled)
 		atomic_fetch_or(&suspended_for_call, AGENT_WAS_ENDED);
 	return atomic_load(&suspended_for_call) & AGENT_WAS_ENDED;
 }
@@ -248,7 +248,7 @@ bool process_resume_after_call(int (*start)(void))
 
 bool process_cancel_start(void)
 {
-	if (!sampler_call_off())
+	if (!sampler_cancel_call())
 		return false;
 	mem_stop();
 	return true;
@@ -262,10 +262,10 @@ void process_disable_agent(void)
 
 int process_stop_agent(void)
 {
-	bool called_off = process_cancel_start();
+	bool was_cancelled = process_cancel_start();
 	int err = agent_leave(config.exit_timeout_ns);
 
-	return called_off && err == -ESRCH ? 0 : err;
+	return was_cancelled && err == -ESRCH ? 0 : err;
 }
 
 void process_change_engine(void)

@@ -371,7 +371,7 @@ const struct engine *builtin_engine_to_look(struct wake *collector)
 	static struct engine looks;
 
 	looks = *builtin_engine(collector);
-	looks.leave = sampler_remove_of_second;
+	looks.leave = sampler_remove_second;
 	return &looks;
 }
 

@@ -346,7 +346,7 @@ static void on_owner_signal(const ucontext_t *uc)
 
 static void sampler_run_delayed_call(void)
 {
-	if (sampler_call_off())
+	if (sampler_cancel_call())
 		delayed_call.call();
 }
 
@@ -512,7 +512,7 @@ void sampler_remove(void)
 	sampler_remove_when(is_quiet);
 }
 
-void sampler_remove_of_second(void)
+void sampler_remove_second(void)
 {
 	sampler_remove_when(is_quiet_for_second);
 }
@@ -544,7 +544,7 @@ void sampler_give_up(int signo)
 		return; /* the signal was only a candidate: another will be chosen */
 	atomic_store(&enabled, false);
 	atomic_store(&given_up, true);
-	sampler_call_off();
+	sampler_cancel_call();
 	threads_disarm();
 	atomic_store(&signal_number, 0);
 }
@@ -601,7 +601,7 @@ bool sampler_call_pends(void)
 	return pid && pid == system_process();
 }
 
-uint64_t sampler_call_off(void)
+uint64_t sampler_cancel_call(void)
 {
 	struct itimerspec left = { 0 };
 	pid_t pid = atomic_load(&delayed_call.pid);

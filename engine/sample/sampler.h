@@ -55,7 +55,7 @@ void sampler_remove(void);
 /* The same for the built-in engine next to another engine (builtin_engine_to_look()). The other
  * engine goes on with its timers: this call does not wait for them, and does not close their share
  * (core/signal_share.h). */
-void sampler_remove_of_second(void);
+void sampler_remove_second(void);
 
 /* The number of the sampling signal; 0 before sampler_install(). Async-signal-safe. */
 int sampler_signal(void);
@@ -84,7 +84,7 @@ bool sampler_call_pends(void);
 
 /* Cancel the pending call. Returns the nanoseconds that were left, at least 1; 0 if no call is
  * pending in this process. */
-uint64_t sampler_call_off(void);
+uint64_t sampler_cancel_call(void);
 
 /* The program takes SIGNO, the sampling signal, and no engine runs: sampler_install() then chooses another. If an engine
  * has started to sample meanwhile, give the signal up instead. Async-signal-safe. */

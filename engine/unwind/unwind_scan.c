@@ -27,7 +27,7 @@ static bool scan_is_call(struct walk *walk, uintptr_t ra)
 	uintptr_t called, target, function = unwind_map_function(walk->pc - !walk->exact);
 	uint8_t code[JUMP_BYTES];
 
-	if (!function || !walk_called(walk, ra, &called, &target))
+	if (!function || !walk_find_called(walk, ra, &called, &target))
 		return false;
 	return target == function || preload_code_is_call(target) ||
 	       (walk_code_read(code, target, sizeof(code)) &&

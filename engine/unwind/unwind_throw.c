@@ -91,7 +91,7 @@ static bool target_address(struct walk *walk, const struct arch_target *target, 
 	return !target->indirect || walk_read(walk, target->address, address);
 }
 
-bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target)
+bool walk_find_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target)
 {
 	struct arch_target target;
 	struct walk_code code;
@@ -112,7 +112,7 @@ static bool call_may_reach(struct walk *walk, uintptr_t ra, uintptr_t function)
 {
 	uintptr_t called, target;
 
-	return !function || !walk_called(walk, ra, &called, &target) || called == function ||
+	return !function || !walk_find_called(walk, ra, &called, &target) || called == function ||
 	       target == function;
 }
 

@@ -149,7 +149,7 @@ bool walk_may_return_to(uintptr_t pc);
 
 /* Get the target of the call just before RA. If the target is a stub for another module's function,
  * *STUB_TARGET is that function; else it is the target. Returns false if the target is unknown. */
-bool walk_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target);
+bool walk_find_called(struct walk *walk, uintptr_t ra, uintptr_t *called, uintptr_t *stub_target);
 
 /* Code bytes on each side of an address; no arch_...() function reads more. */
 #define CODE_BYTES 16
