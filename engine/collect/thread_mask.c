@@ -24,7 +24,7 @@ static uint64_t thread_cpu_ns(pid_t tid)
 
 	if (clock_read(thread_timer_cpu_clock(tid), &spent))
 		return 0;
-	return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+	return clock_time_ns(&spent);
 }
 
 bool thread_mask_has(pid_t tid, int signo)
