@@ -263,7 +263,7 @@ function search() {
 	graph.matches = [];
 	graph.step = -1;
 	if (text) {
-		const test = matcher(text), hits = stacks.strings.map(test);
+		const test = matcher(text), hits = stacks.strings().map(test);
 		graph.hit = Uint8Array.from(stacks.frameName, (name, f) => f && hits[name] ? 1 : 0);
 		graph.threadHit = Uint8Array.from(stacks.threads, name => graph.byThread && test(name) ? 1 : 0);
 	}
@@ -555,7 +555,7 @@ function loadState() {
 	graph.inverted = s.i ? s.i === '1' : meta.reverse;
 	graph.byThread = s.t ? s.t === '1' : meta.threads;
 	graph.table = s.v === '1';
-	graph.selected = graph.stacks.functionOf[s.f] || 0;
+	graph.selected = s.f && graph.stacks.functionOf[s.f] || 0;
 	graph.coloring = graph.colorings.includes(s.c) ? s.c : graph.firstColoring;
 	$('coloring').value = graph.coloring;
 	colors.clear();

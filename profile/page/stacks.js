@@ -9,7 +9,7 @@ function labelValue(lines, key) {
  * one are the threads. */
 class Stacks {
 	constructor(reader, hasTimes) {
-		const strings = ['all'].concat(reader.texts());
+		this.texts = reader.texts();
 		let count = reader.number();
 		this.frames = count + 1;
 		const columns = [0, 0, 3, 0].map(root => {
@@ -19,24 +19,24 @@ class Stacks {
 			return list;
 		});
 		[this.frameName, this.frameModule, this.frameType, this.frameCategory] = columns;
-		this.strings = strings;
-		this.numberFunctions();
 		this.readNodes(reader);
-		this.threads = [''].concat(reader.texts());
-		this.labels = [''].concat(reader.texts()).map(text => text.split('\n').filter(line => line));
+		this.threads = [''].concat(reader.texts().all());
+		this.labels = [''].concat(reader.texts().all()).map(text => text.split('\n').filter(line => line));
 		this.sets = [this.readSamples(reader, hasTimes), this.readSamples(reader, false)];
 	}
 	/* Frames of one function, which may be inlined in places, have one number: that of the first one. */
+	get functionOf() { return this.functionNumbers = this.functionNumbers || this.numberFunctions(); }
 	numberFunctions() {
 		/* A hash table of frames, 0: free. A Map of a million keys would need a second. */
 		const { frameName, frameModule } = this, mask = 2 ** Math.ceil(Math.log2(this.frames + 1) + 1) - 1;
-		const known = new Int32Array(mask + 1), functionOf = this.functionOf = new Uint32Array(this.frames);
+		const known = new Int32Array(mask + 1), functionOf = new Uint32Array(this.frames);
 		for (let f = 1; f < this.frames; f++) {
 			const mixed = Math.imul(frameName[f], 0x9e3779b1) + Math.imul(frameModule[f], 0x85ebca6b);
 			let at = (mixed ^ mixed >>> 15) & mask;
 			while (known[at] && (frameName[known[at]] !== frameName[f] || frameModule[known[at]] !== frameModule[f])) at = at + 1 & mask;
 			functionOf[f] = known[at] = known[at] || f;
 		}
+		return functionOf;
 	}
 	readNodes(reader) {
 		const count = reader.number(), ups = reader.column(count);
@@ -60,8 +60,11 @@ class Stacks {
 		set.value = reader.column(count, Float64Array);
 		return set;
 	}
-	name(frame) { return frame < this.frames ? this.strings[this.frameName[frame]] : this.threads[frame - this.frames]; }
-	module(frame) { return frame < this.frames && this.frameModule[frame] ? this.strings[this.frameModule[frame]] : ''; }
+	/* Strings of frames: 0 is the root's, the others are `texts`. */
+	string(i) { return i ? this.texts.at(i - 1) : 'all'; }
+	strings() { return ['all'].concat(this.texts.all()); }
+	name(frame) { return frame < this.frames ? this.string(this.frameName[frame]) : this.threads[frame - this.frames]; }
+	module(frame) { return frame < this.frames && this.frameModule[frame] ? this.string(this.frameModule[frame]) : ''; }
 	type(frame) { return frame < this.frames ? this.frameType[frame] : 3; }
 	category(frame) { return frame < this.frames ? this.frameCategory[frame] : 0; }
 	isThread(frame) { return frame >= this.frames; }
