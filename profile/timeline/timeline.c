@@ -49,7 +49,7 @@ static void timeline_write_meta(FILE *out, const struct page_part *part,
 			fputs(",\n", out);
 		timeline_write_mark(out, profile, &marks[i], stacks->start_ms);
 	}
-	fputs("]}", out);
+	fprintf(out, "],\"marks_cut\":%" PRIu64 "}", timeline->timed->marks_cut);
 }
 
 void timeline_init(struct timeline *timeline, const struct timed_profile *timed, enum metric metric)

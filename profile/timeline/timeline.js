@@ -471,6 +471,7 @@ function startTimeline(meta, stacks) {
 	time.to = time.length;
 	makeLanes(stacks, statesByLabel(stacks).some(state => state >= 0));
 	addMarks(t);
+	if (t.marks_cut) addNotice(`${t.marks_cut.toLocaleString('en')} marks are omitted: the page has limits.`);
 	time.test = () => true;
 	makeRows();
 	graph.onSelect = () => { showRange(); applyFilters(); };

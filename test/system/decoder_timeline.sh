@@ -8,6 +8,7 @@ have node
 data=test/fixtures/jfr
 "$agent" timeline $data/java.jfr -o "$work/java.html" || exit 1
 grep -Eq '(src|href)=|https?://' "$work/java.html" && fail 'the page names something outside of itself'
+sed 's/"marks_cut":0}/"marks_cut":1234}/' "$work/java.html" >"$work/cut.html"
 "$agent" timeline --cpu $data/chunks.jfr -o "$work/cpu.html" || exit 1
 "$agent" timeline --alloc $data/native.jfr -o "$work/alloc.html" || exit 1
 "$agent" timeline --live $data/native.jfr -o "$work/live.html" 2>/dev/null

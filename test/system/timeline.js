@@ -1,5 +1,5 @@
 // Opens timelines in Chromium, and uses them with mouse and keyboard.
-// node timeline.js BROWSER DIR: DIR has java.html, cpu.html, recorded.html, blocked.html, heat.html, alloc.html, many.html and hostile.html.
+// node timeline.js BROWSER DIR: DIR has java.html, cut.html, cpu.html, recorded.html, blocked.html, heat.html, alloc.html, many.html and hostile.html.
 'use strict';
 const { runPageTest, check } = require('./browser.js');
 const [browser, dir] = process.argv.slice(2);
@@ -90,6 +90,8 @@ runPageTest(browser, dir + '/profile', async page => {
 				(n = stacks.parent[n]) > 0 && /^.lock .*held by/.test(stacks.name(stacks.frame[n])))); })()`), name);
 		if (name === 'blocked') check('the same time', await value('graph.all') === all, all);
 	}
+	await open('cut');
+	check('omitted marks', await value("document.querySelector('.notice[role=note]').textContent.startsWith('1,234 marks are omitted')"), 1234);
 	await open('alloc');
 	check('memory', await value("graph.meta.unit === 'bytes'"), await text('facts'));
 	await open('many');
