@@ -187,7 +187,10 @@ function drawBox(n, x, y, w, ink) {
 	context.globalAlpha = alpha;
 }
 /* A change of a share, in percentage points. */
-function pointsText(c) { return (c < 0 ? '−' : '+') + (Math.abs(c) * 100).toFixed(Math.abs(c) < 0.0995 ? 1 : 0); }
+function pointsText(c) {
+	const text = (Math.abs(c) * 100).toFixed(Math.abs(c) < 0.0995 ? 1 : 0);
+	return +text ? (c < 0 ? '−' : '+') + text : '0';
+}
 function drawText(n, x, y, w, letter, ink) {
 	const room = Math.floor((w - 8) / letter), { view } = graph, name = view.name(n);
 	const share = hasBase() ? pointsText(change(n)) : shortPercent(view.total[n], view.total[0]), alpha = context.globalAlpha;

@@ -95,6 +95,7 @@ function makeRows() {
 	$('idle').textContent = `${time.idle ? 'Hide' : 'Show'} ${idle} idle thread${idle === 1 ? '' : 's'}`;
 	$('idle').setAttribute('aria-pressed', time.idle);
 	time.lane = Math.min(time.lane, time.rows.length - 1);
+	if (time.rows[time.lane]?.title) time.lane++;
 }
 
 /* ---- drawing ---- */
@@ -431,7 +432,8 @@ function onTimeKey(event) {
 		if (time.cursor > time.to) moveTime(time.cursor - time.to);
 		if (event.shiftKey) selectRange([Math.min(time.anchor, time.cursor), Math.max(time.anchor, time.cursor)]);
 	} else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
-		time.lane = clamp(time.lane + (event.key === 'ArrowUp' ? -1 : 1), 0, time.rows.length - 1);
+		const next = event.key === 'ArrowUp' ? -1 : 1, skip = time.rows[time.lane + next]?.title ? 2 * next : next;
+		if (time.rows[time.lane + skip]) time.lane += skip;
 		$('lanebox').scrollTop = clamp($('lanebox').scrollTop, (time.lane + 1) * LANE - $('lanebox').clientHeight, time.lane * LANE);
 	} else if (event.key === 'Enter' && lane) showStack(lane, time.cursor);
 	else if (event.key === '+' || event.key === '=') zoomTime(0.5, time.cursor);

@@ -75,6 +75,10 @@ runPageTest(browser, dir + '/profile', async page => {
 	check('lanes have the states of the flame graph', await value(`(() => { const byLabel = statesByLabel(graph.stacks), set = graph.stacks.sets[0];
 		return set.label.every((l, i) => byLabel[l] >= 0 && laneText(time.states[i]) === STATES[STATE_NAMES[byLabel[l]]][0]); })()`), 'equal');
 	// The page's parts share its height, and the header has the processes of what is shown.
+	check('the cursor is in a lane', await value('!!time.rows[0].title && !!time.rows[time.lane].lane'), await value('time.lane'));
+	await value('lanes.focus()');
+	for (let i = 0; i < 40; i++) { await key('ArrowDown'); if (await value('!time.rows[time.lane].lane')) throw new Error('the cursor is in a title'); }
+	check('the last lane', await value('time.lane === time.rows.length - 1'), await value('time.lane'));
 	check('two processes', /in \d+ threads · processes timeout_\d+, wait_causes_\d+/.test(await text('facts')), await text('facts'));
 	const before = await value('height');
 	await value(`(() => { const s = $('label'); s.value = [...s.options].find(o => /^process=timeout/.test(o.value)).value;
