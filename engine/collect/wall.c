@@ -34,12 +34,16 @@
 
 #define SLOTS_MIN 64
 
+/* Owners of locks that wait for a lock in turn are visited to this depth: the agent's thread has a small stack. */
+#define OWNERS_DEPTH_MAX 16
+
 static struct {
 	uint64_t interval_ns;
 	uint64_t first_ns, last_ns, next_ns; /* rounds; first 0: not chosen yet */
 	uint64_t now_ns;                     /* time of the current round */
-	size_t visited;                      /* threads in the last round, due or not */
-	struct thread_wall *threads;         /* by the index of their slots */
+	unsigned owners_depth;
+	size_t visited;              /* threads in the last round, due or not */
+	struct thread_wall *threads; /* by the index of their slots */
 	size_t room;
 	struct jfr_writer *jfr; /* of the events that a visit writes */
 	struct symbols *symbols;
@@ -265,8 +269,11 @@ static struct wall_owner *wall_request_owner(const struct wait *wait)
 		return NULL;
 	/* Not wall_state(): it may move the waiter's state. */
 	w = t->index < wall.room ? &wall.threads[t->index] : NULL;
-	if (w)
+	if (w && wall.owners_depth < OWNERS_DEPTH_MAX) {
+		wall.owners_depth++;
 		wall_visit_if_due(t, w);
+		wall.owners_depth--;
+	}
 	if (w && w->known && !wall_is_asked(t, w) && thread_clock_cpu(&t->clock) == w->cpu_ns)
 		return wall_owner_known(t, w->pcs, w->depth, w->truncated);
 	return wall_owner_request(wait->owner, clock_monotonic_ns());

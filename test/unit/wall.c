@@ -196,10 +196,12 @@ void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const u
 		wait->owner = 0;
 }
 
+/* Each thread waits for the next one. */
+static bool is_chain;
+
 void wait_find_owner(struct wait *wait, pid_t tid)
 {
-	(void)tid;
-	wait->owner = found.owner;
+	wait->owner = is_chain ? tid + 1 : found.owner;
 }
 
 bool runtimes_lock_at(uintptr_t futex, pid_t *holder)
@@ -290,7 +292,7 @@ static void setup(void)
 	memset(threads, 0, sizeof(threads));
 	thread_count = event_count = 0;
 	looks = counted = looked = looked_late = 0;
-	cut = false;
+	cut = is_chain = false;
 	found = (struct wait){ 0 };
 	is_over = has_ended = false;
 	end_before = end_now = READY_WAIT_UNKNOWN;
@@ -1104,6 +1106,20 @@ START_TEST(an_owners_stack_waits_for_memory)
 }
 END_TEST
 
+/* Nested visits are bounded. A signal comes before the look only where a chain is cut. */
+START_TEST(a_chain_of_owners_is_visited_in_parts)
+{
+	begin(THREADS);
+	for (size_t i = 0; i < THREADS; i++)
+		wall_state(&threads[i].slot)->due_ns = START;
+	finds_owner(101);
+	is_chain = true;
+	visit(0, 1);
+	ck_assert_uint_eq(looked, THREADS);
+	ck_assert_uint_eq(looked_late, 2);
+}
+END_TEST
+
 START_TEST(each_thread_by_itself)
 {
 	begin(2);
@@ -1257,6 +1273,7 @@ int main(void)
 	tcase_add_test(tests, an_event_loops_wait_that_goes_on);
 	tcase_add_loop_test(tests, the_end_of_an_event_loops_wait, 0,
 			    sizeof(loop_waits) / sizeof(loop_waits[0]));
+	tcase_add_test(tests, a_chain_of_owners_is_visited_in_parts);
 	tcase_add_test(tests, each_thread_by_itself);
 	tcase_add_test(tests, a_thread_that_is_gone_is_not_counted_any_more);
 	tcase_add_test(tests, a_sample_of_a_thread_that_is_gone);
