@@ -37,6 +37,9 @@ runPageTest(browser, dir + '/profile', async page => {
 	await page.drag(x, y, x2, y);
 	const [from, to] = await value('time.range');
 	check('a range has its flame graph', await value('graph.view.total[0]') === await inside(from, to) && to - from > 900, await text('range'));
+	await page.clickElement('#wider');
+	check('zoom around the range', await value('Math.abs(xOf(middle(time.range)) - NAMES - (time.width - NAMES) * middle(time.range) / time.length) < 1'), await value('time.from'));
+	await page.clickElement('#narrower');
 	const link = await value('location.hash');
 	check('links', /a=/.test(link), link);
 	await open('java', link);
