@@ -340,7 +340,8 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 			      "reason",
 			      *command->argv);
 	report_spool(spool);
-	if (*f.engine)
+	/* The agent itself reports a file that exists, and cannot be loaded. */
+	if (*f.engine && *config->lib == '/' && access(config->lib, F_OK))
 		message_print("run: %s", f.engine);
 	if (found.profiles) {
 		print_heaviest(&found);

@@ -189,6 +189,11 @@ grep -q 'ASPROF_AGENT_LIB' "$dir/err" && fail "a library: $(cat "$dir/err")"
 	grep -qx "asprof-agent: run: the builtin engine is used, as ASPROF_AGENT_LIB cannot be loaded: $dir/missing.so: No such file or directory" \
 		"$dir/err"
 ) || fail "a missing library: $(cat "$dir/err")"
+(
+	unset ASPROF_AGENT_ENGINE ASPROF_AGENT_LOG
+	ASPROF_AGENT_LIB=$dir/empty.c "$build/asprof-agent" run --wall 10ms -o "$dir/no_library" -- "$dir/waits" 2>"$dir/err"
+	grep 'empty.c' "$dir/err" | grep -c '' | grep -qx 1
+) || fail "not a library: $(cat "$dir/err")"
 ASPROF_AGENT_CPU_INTERVAL=parsec "$build/asprof-agent" run -- "$dir/waits" once 2>"$dir/err"
 grep -q '^asprof-agent: run: no profile, as a setting is invalid: .*parsec' "$dir/err" || fail "a setting: $(cat "$dir/err")"
 says "no profile of $dir/waits: .*its library is not found" 0 --engine async-profiler -- "$dir/waits" once
