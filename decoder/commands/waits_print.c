@@ -242,25 +242,74 @@ static void print_table(const struct waits *w)
 		       text_duration(number, w->times->throttled_ns), "", "");
 }
 
-int waits_print_text(const struct waits *w)
+static int print_group(const struct waits *w, const struct wait_group *group)
 {
 	char number[TEXT_NUMBER];
+	int err;
+
+	printf("\n%s%s  %s%s\n", terminal_style(STYLE_HEADING),
+	       intern_text(&w->groups.names, group->id), amount(w, number, group->weight),
+	       terminal_style(STYLE_NONE));
+	err = print_locations(w, group);
+	return err ? err : print_owners(w, group);
+}
+
+/* Returns 1 if neither a function of the program nor an owner of a lock is known in GROUP, 0 if one is, or -ENOMEM. */
+static int group_is_anonymous(const struct waits *w, const struct wait_group *group)
+{
+	struct functions functions;
+	struct wait_owner *owners;
+	uint32_t count, own;
+	double unknown;
+
+	if (wait_group_functions(&functions, &w->groups, group->id))
+		return -ENOMEM;
+	own = functions.count;
+	functions_free(&functions);
+	if (own)
+		return 0;
+	if (wait_owners_list(&w->groups, group->id, &owners, &count, &unknown))
+		return -ENOMEM;
+	free(owners);
+	return !count;
+}
+
+/* Print the groups without a function of the program as rows after the others. They are often the longest: threads of a
+ * runtime that have no work. */
+static int print_groups(const struct waits *w)
+{
+	const uint32_t count = args_limit(w->args, w->groups.count);
+	char number[TEXT_NUMBER];
+	bool has_heading = false;
 	int err = 0;
 
+	for (uint32_t i = 0; i < count && err >= 0; i++) {
+		err = group_is_anonymous(w, &w->groups.list[i]);
+		if (!err)
+			err = print_group(w, &w->groups.list[i]);
+	}
+	for (uint32_t i = 0; i < count && err >= 0; i++) {
+		const struct wait_group *group = &w->groups.list[i];
+
+		err = group_is_anonymous(w, group);
+		if (err != 1)
+			continue;
+		if (!has_heading)
+			printf("\n%sno function of the program%s\n", terminal_style(STYLE_HEADING),
+			       terminal_style(STYLE_NONE));
+		has_heading = true;
+		printf("%12s  %s\n", amount(w, number, group->weight),
+		       intern_text(&w->groups.names, group->id));
+	}
+	return err < 0 ? err : 0;
+}
+
+int waits_print_text(const struct waits *w)
+{
 	print_header(w);
 	print_deadlocks(w);
 	if (!w->groups.count)
 		return 0;
 	print_table(w);
-	for (uint32_t i = 0; i < args_limit(w->args, w->groups.count) && !err; i++) {
-		const struct wait_group *group = &w->groups.list[i];
-
-		printf("\n%s%s  %s%s\n", terminal_style(STYLE_HEADING),
-		       intern_text(&w->groups.names, group->id), amount(w, number, group->weight),
-		       terminal_style(STYLE_NONE));
-		err = print_locations(w, group);
-		if (!err)
-			err = print_owners(w, group);
-	}
-	return err;
+	return print_groups(w);
 }

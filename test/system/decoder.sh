@@ -186,4 +186,9 @@ if command -v python3 >/dev/null; then
 fi
 # A row of locks is a place of the program, not the lock's class.
 "$agent" top --lock "$data/java.jfr" 2>"$work/err" | grep -Eq '^ +2015  100.0% .* Work\.lambda' || fail 'no place of locks'
+# Waits in which no function of the program is known come last: a JVM's threads without work wait the longest.
+"$agent" waits $data/java.jfr >"$work/waits" || fail "waits: status $?"
+grep -A3 '^no function of the program$' "$work/waits" | tail -n 2 | tr -s ' ' >"$work/last"
+printf ' 18.8 s semaphore\n 4.05 s child\n' | cmp -s - "$work/last" && ! grep -q '^semaphore ' "$work/waits" ||
+	fail "waits: $(cat "$work/waits")"
 echo 'all as expected'
