@@ -337,7 +337,7 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 			config->spool_dir);
 	else
 		message_print("run: no profile was made; `asprof-agent doctor %s` searches for the "
-			      "reason",
+			      "reason, and ASPROF_AGENT_LOG=info may print it",
 			      *command->argv);
 	report_spool(spool);
 	/* The agent itself reports a file that exists, and cannot be loaded. */

@@ -154,6 +154,20 @@ if ${CC:-cc} -static -o "$dir/static" "$dir/static.c" 2>/dev/null; then
 	says "[12] profiles* in $dir/profiles3" 0 --wall 10ms -o "$dir/profiles3" -- sh -c "$dir/child; $dir/waits"
 fi
 
+# A sandbox from the start on: the agent's log has the reason.
+echo '#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) ? 1 : syscall(SYS_exit, 0);
+}' >"$dir/sandbox.c"
+${CC:-cc} -o "$dir/sandbox" "$dir/sandbox.c" || exit 1
+ASPROF_AGENT_START_DELAY=1h ASPROF_AGENT_LOG=info "$build/asprof-agent" run -o "$dir/sandboxed" -- "$dir/sandbox" 2>"$dir/err" ||
+	fail "sandbox: status $?"
+grep -q 'the program enters a sandbox' "$dir/err" || fail "sandbox: $(cat "$dir/err")"
+
 # Findings of doctor, in that line (doctor.sh has each finding): as text if there is no profile, otherwise by id.
 # Notes on stacks and names are omitted, because a profile may be complete nevertheless. (The agent's own lines are
 # ignored here.)
