@@ -66,7 +66,7 @@ static uint64_t interval_of(const struct mem_thread *t)
 	return !interval || interval > t->interval ? interval : t->interval;
 }
 
-/* The part of INTERVAL that is counted down. The rest is a share: its inverse is the probability of each sample.
+/* The part of INTERVAL that is counted down. Its ratio to INTERVAL is the share of the samples that are kept.
  *
  * If the interval alone became longer, allocations larger than it would still all be sampled. To reduce these, it would
  * have to become so long that samples of other allocations are rare. */
