@@ -37,14 +37,17 @@ bool fd_ids_are_as_here(void)
 	return length > 0 && strtol(target, NULL, 10) == system_process();
 }
 
-int fd_of_thread(pid_t tid, const char *name, int flags)
+static int open_of_thread(pid_t tid, bool is_alone, const char *name, int flags)
 {
 	char path[64];
 	int fd = -ENOENT;
 
 	flags |= O_RDONLY | O_CLOEXEC;
 	if (fd_ids_are_as_here()) {
-		format_text(path, sizeof(path), "/proc/%d/%s", tid, name);
+		if (is_alone)
+			format_text(path, sizeof(path), "/proc/%d/task/%d/%s", tid, tid, name);
+		else
+			format_text(path, sizeof(path), "/proc/%d/%s", tid, name);
 		fd = fd_raise_result(system_open(path, flags, 0));
 		/* Otherwise the id may have belonged to another thread. */
 		if (fd >= 0 && !system_thread_is_gone(tid))
@@ -54,6 +57,16 @@ int fd_of_thread(pid_t tid, const char *name, int flags)
 		system_close(fd);
 	format_text(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
 	return fd_raise_result(system_open(path, flags, 0));
+}
+
+int fd_of_thread(pid_t tid, const char *name, int flags)
+{
+	return open_of_thread(tid, false, name, flags);
+}
+
+int fd_of_thread_alone(pid_t tid, const char *name)
+{
+	return open_of_thread(tid, true, name, 0);
 }
 
 int fd_write(int fd, const void *data, size_t length, off_t offset)

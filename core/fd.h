@@ -25,6 +25,10 @@ int fd_raise_result(int fd);
  * process's end, and spins while a thread also removes its own there. */
 int fd_of_thread(pid_t tid, const char *name, int flags);
 
+/* The same for a file that has counts of the whole process at /proc/TID, such as "io" and "stat": with those of the
+ * thread alone. (Those of the process take longer to read in a process of many threads.) */
+int fd_of_thread_alone(pid_t tid, const char *name);
+
 /* True when /proc shows this process with the ids that the process itself sees. */
 bool fd_ids_are_as_here(void);
 

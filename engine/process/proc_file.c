@@ -33,6 +33,11 @@ ssize_t proc_file_read_of(pid_t tid, const char *name, char *text, size_t size)
 	return read_text(fd_of_thread(tid, name, 0), text, size);
 }
 
+ssize_t proc_file_read_alone(pid_t tid, const char *name, char *text, size_t size)
+{
+	return read_text(fd_of_thread_alone(tid, name), text, size);
+}
+
 ssize_t proc_link_read_of(pid_t tid, const char *name, char *text, size_t size)
 {
 	ssize_t length;

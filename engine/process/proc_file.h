@@ -13,6 +13,9 @@ ssize_t proc_file_read(const char *path, char *text, size_t size);
 /* Same for the file NAME in the /proc directory of thread TID of this process. */
 ssize_t proc_file_read_of(pid_t tid, const char *name, char *text, size_t size);
 
+/* Same for a file with the counts of that thread alone (fd_of_thread_alone()). */
+ssize_t proc_file_read_alone(pid_t tid, const char *name, char *text, size_t size);
+
 /* Read the target of the link NAME in that directory into TEXT, cut to SIZE - 1 bytes, and terminate
  * it. Returns the length, or -errno with an empty TEXT. */
 ssize_t proc_link_read_of(pid_t tid, const char *name, char *text, size_t size);

@@ -62,7 +62,7 @@ int thread_counts_read(pid_t tid, struct thread_counts *counts, bool times_only)
 	ssize_t length;
 
 	for (size_t i = 0; i < (times_only ? 1 : COUNT(files)); i++) {
-		length = proc_file_read_of(tid, files[i], text, sizeof(text));
+		length = proc_file_read_alone(tid, files[i], text, sizeof(text));
 		if (length < 0 && !i)
 			return (int)length;
 		thread_counts_parse(counts, files[i], text);

@@ -2,6 +2,9 @@
 #include "engine/process/thread_counts.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,6 +55,39 @@ START_TEST(this_thread)
 }
 END_TEST
 
+static _Atomic pid_t other;
+
+static void *wait_for_pipe(void *pipe)
+{
+	char byte;
+
+	other = (pid_t)syscall(SYS_gettid);
+	ck_assert_int_eq(read(*(int *)pipe, &byte, 1), 1);
+	return NULL;
+}
+
+START_TEST(another_thread_alone)
+{
+	struct thread_counts counts = { .bytes_read = UINT64_MAX };
+	static char bytes[1 << 20];
+	int pipes[2], zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	pthread_t thread;
+
+	ck_assert_int_eq(pipe(pipes), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_pipe, pipes), 0);
+	while (!other)
+		sched_yield();
+	ck_assert_int_eq(read(zero, bytes, sizeof(bytes)), sizeof(bytes));
+	ck_assert_int_eq(thread_counts_read(other, &counts, false), 0);
+	ck_assert_uint_lt(counts.bytes_read, sizeof(bytes));
+	ck_assert_int_eq(write(pipes[1], bytes, 1), 1);
+	pthread_join(thread, NULL);
+	close(zero);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+END_TEST
+
 static const struct {
 	const char *groups;
 	int err;
@@ -89,6 +125,7 @@ int main(void)
 
 	tcase_add_loop_test(tests, files, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tests, this_thread);
+	tcase_add_test(tests, another_thread_alone);
 	tcase_add_loop_test(tests, path_of_the_control_group, 0, sizeof(groups) / sizeof(*groups));
 	tcase_add_test(tests, throttled_time);
 	return suite_run(tests);
