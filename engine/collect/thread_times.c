@@ -65,11 +65,13 @@ static uint64_t increase(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+/* TICKS is the time of NOW. A thread notes its end, and may wait for a processor before it is known to have ended: then an
+ * event has been written for a later time. */
 static void times_write_event(struct jfr_writer *jfr, struct thread_time *state, uint64_t ticks,
 			      const struct thread_counts *now)
 {
 	const struct thread_counts *before = &state->counts;
-	uint64_t span_ns = tick_rate_ns(ticks - state->ticks);
+	uint64_t span_ns = tick_rate_ns(increase(ticks, state->ticks));
 	struct jfr_thread_times event = {
 		.cpu_ns = at_most(increase(now->cpu_ns, before->cpu_ns), span_ns),
 		.major_faults = increase(now->major_faults, before->major_faults),
@@ -83,7 +85,7 @@ static void times_write_event(struct jfr_writer *jfr, struct thread_time *state,
 	event.run_queue_ns =
 		at_most(increase(now->queue_ns, before->queue_ns), span_ns - event.cpu_ns);
 	event.blocked_ns = span_ns - event.cpu_ns - event.run_queue_ns;
-	jfr_thread_times(jfr, state->ticks, ticks - state->ticks, state->tid, &event);
+	jfr_thread_times(jfr, state->ticks, increase(ticks, state->ticks), state->tid, &event);
 	state->ticks = ticks;
 	state->counts = *now;
 }

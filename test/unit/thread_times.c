@@ -50,11 +50,10 @@ int cpu_limit_throttled(uint64_t *ns)
 	return throttled_ns ? 0 : -ENOENT;
 }
 
-/* Each event lasts 1000 ns. */
+/* Each event lasts 1000 ns, or no time. */
 uint64_t tick_rate_ns(uint64_t ticks)
 {
-	(void)ticks;
-	return 1000;
+	return ticks ? 1000 : 0;
 }
 
 void jfr_thread_times(struct jfr_writer *w, uint64_t ticks, uint64_t span_ticks, pid_t tid,
@@ -164,6 +163,22 @@ START_TEST(a_thread_that_has_ended)
 }
 END_TEST
 
+/* The thread has noted its end, but its slot does not say so yet. */
+START_TEST(a_thread_that_ends_during_a_report)
+{
+	thread_times_start();
+	slot.end = (struct thread_end){ .ticks = clock_ticks(), .cpu_ns = 5400 };
+	counts.cpu_ns += 400;
+	while (clock_ticks() == slot.end.ticks)
+		;
+	thread_times_write(NULL);
+	expect_times(0, 400, 0, 600);
+	thread_times_end(NULL, &slot, 0);
+	expect_times(1, 0, 0, 0);
+	ck_assert_uint_eq(events[1].span, 0);
+}
+END_TEST
+
 START_TEST(throttled_time_of_a_report)
 {
 	throttled_ns = 10;
@@ -187,6 +202,7 @@ int main(void)
 	tcase_add_test(tests, times_add_up);
 	tcase_add_test(tests, a_new_thread_counts_from_its_start);
 	tcase_add_test(tests, a_thread_that_has_ended);
+	tcase_add_test(tests, a_thread_that_ends_during_a_report);
 	tcase_add_test(tests, throttled_time_of_a_report);
 	return suite_run(tests);
 }
