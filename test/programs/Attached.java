@@ -30,6 +30,7 @@ public class Attached {
             threads[i] = new Thread(Attached::work);
             threads[i].start();
         }
+        System.out.println("ready");
         while (System.in.read() >= 0)
             ;
         isEnded = true;

@@ -95,6 +95,7 @@ func main() {
 		runtime.GC()
 		time.Sleep(20 * time.Millisecond)
 	})
+	fmt.Println("ready")
 	var profile bytes.Buffer
 	if err := pprof.StartCPUProfile(&profile); err != nil {
 		mistake("profile", err)

@@ -37,4 +37,5 @@ const server = http.createServer((request, response) => {
 	}
 	for (let i = 0; i < 8; i++)
 		ask();
+	console.log('ready');
 });

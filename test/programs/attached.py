@@ -36,6 +36,7 @@ def write():
 threads = [threading.Thread(target=function) for function in (compute, wait, wait, write)]
 for thread in threads:
     thread.start()
+print("ready", flush=True)
 sys.stdin.read()
 ended = True
 for thread in threads:
