@@ -5,10 +5,12 @@
 #
 #   ROUNDS=7  number of runs of each, alternating; medians are printed
 #   SPY=/opt/venv/bin/py-spy  that py-spy
+#   PAUSES=200  then attach and detach so often in a program with one busy thread, which measures its pauses
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 rounds=${ROUNDS:-7}
 spy=${SPY:-$(command -v py-spy || true)}
+pauses=${PAUSES:-200}
 
 cat >"$work/work.py" <<'P'
 import sys, threading, time
@@ -83,4 +85,31 @@ for name in $names; do
 		"$(median "$name" 1 | awk -v own="$([ "$name" = gdb ] && echo 0 || echo 2)" '{ print $1 - own }')" \
 		"$(median "$name" 2+3)" "$(median "$name" 4)" "$(median "$name" 5)" \
 		"$(median "$name" 6 | awk -v bare="$(median bare 6)" '{ print $1 / bare }')"
+done
+
+# Three periods a round: without a command, attach, detach.
+mkfifo "$work/input"
+"$(program pauses)" <"$work/input" >"$work/out" &
+pid=$!
+exec 7>"$work/input"
+until grep -q ready "$work/out"; do sleep 0.02; done
+for ((i = 0; i < pauses; i++)); do
+	printf b >&7
+	sleep 0.1
+	printf a >&7
+	"$agent" attach "$pid" 2>"$work/err" 7>&- || fail "attach: $(cat "$work/err")"
+	printf d >&7
+	"$agent" detach "$pid" 2>"$work/err" 7>&- || fail "detach: $(cat "$work/err")"
+done
+printf e >&7
+exec 7>&-
+wait $pid
+printf '\nlongest pause in ms, of %d: median, 99th percentile, longest; and without the waits for a processor\n' "$pauses"
+for label in b a d; do
+	case $label in b) name=bare ;; a) name=attach ;; d) name=detach ;; esac
+	for column in 2 3; do
+		awk -v label=$label -v column=$column '$1 == label { print $column / 1000 }' "$work/out" | sort -n |
+			awk '{ all[NR] = $1 } END { printf "%8.2f %8.2f %8.2f", all[int((NR + 1) / 2)], all[int(NR * 0.99 + 0.999)], all[NR] }'
+	done | sed "s/^/$(printf '%-8s' "$name")/"
+	echo
 done
