@@ -188,8 +188,8 @@ static int refuse_access(struct check *check)
 			      entry ? entry->pw_name : "of another name space");
 	if (geteuid() && scope > 0)
 		return refuse(check, -EPERM,
-			      "is not a child of this command, and /proc/sys/kernel/yama/"
-			      "ptrace_scope is %ld: run this as root, or set it to 0",
+			      "cannot be traced: /proc/sys/kernel/yama/ptrace_scope is %ld: run "
+			      "this as root, or set it to 0",
 			      scope);
 	return refuse(check, -EPERM,
 		      geteuid() ? "cannot be traced: it has changed its user, or asked for that "
