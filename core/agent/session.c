@@ -186,7 +186,7 @@ static int session_start_all(struct session *s)
 	if (!source_is_served(&s->all))
 		s->sampling = engine_start_sampling(engine_start_of(s->config, mem));
 	err = source_start(&s->all, s->config, mem, session_open_recording(s));
-	if (!err || !s->has_running_files || !source_is_served(&s->all))
+	if (!err || err == -EBUSY || !s->has_running_files || !source_is_served(&s->all))
 		return err;
 	/* The disk has space for a file, but not for its content. */
 	log_warn("%s; the recording restarts in memory", failure());

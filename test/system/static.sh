@@ -84,8 +84,12 @@ program takes_signals -static >/dev/null 2>&1 || fail "takes_signals cannot be l
 for how in sigtimedwait signalfd; do
 	same takes_signals "$work/takes_signals" $how
 done
-[ "$(samples '(^|;)hot_later$' <"$work/takes_signals.stacks")" -ge 20 ] ||
+[ "$(samples ';hot_later(;|$)' <"$work/takes_signals.stacks")" -ge 20 ] ||
 	fail "takes_signals: no samples: $(head -c 4000 "$work/takes_signals.stacks")"
+
+# Without a signal that it can use, the agent says so once.
+out=$("$agent" run -o "$work/busy" -- "$work/takes_signals" handlers 2>"$work/err")
+[ "$out" = ok ] && [ "$(grep -c 'uses the sampling signal itself' "$work/err")" = 1 ] || fail "handlers: $out; $(cat "$work/err")"
 
 # A program that gains privileges from its file runs without an agent.
 if [ "$(id -u)" = 0 ] && chown nobody "$work/static" && chmod 4755 "$work/static"; then
