@@ -1,9 +1,9 @@
 #!/bin/bash
 # Real static programs under `run` and asprof-agent-launch: output and status are as without the agent in each of ROUNDS
 # runs (20). Half of the runs have the default settings, the others a sample each millisecond of CPU time and each 5 ms of
-# time, without a start delay. The programs are of Go, Rust, C, Zig and Haskell. Those that cannot be obtained are left out.
+# time, without a start delay. The programs are of Go, Rust, C, Zig and Haskell. Missing ones are left out.
 #
-#   PROGRAMS=DIR      static programs are here, and those that are obtained stay here (also etcd, redis-server, sqlite3)
+#   PROGRAMS=DIR      static programs are here, and downloaded ones stay here (also etcd, redis-server, sqlite3)
 #   ONLY="caddy rg"   only these
 #   BARE=3            runs without the agent, to know what the program itself does
 # Takes long.

@@ -25,7 +25,7 @@ static void compute(double ms)
 
 __attribute__((noinline)) static void hot_later(void)
 {
-	compute(1200);
+	compute(3500);
 	__asm__ volatile("");
 }
 
