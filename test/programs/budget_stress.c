@@ -1,5 +1,5 @@
 /* A fixed amount of work whose sampling is expensive, for test/bench/budget.sh. Prints the CPU time of the process in
- * seconds.
+ * seconds, after a third of the work and at the end.
  *
  *   budget_stress frames ROUNDS   computes below 1,000 frames
  *   budget_stress allocs ROUNDS   allocates as fast as it can
@@ -118,20 +118,30 @@ static const struct {
 	{ "threads", sleepers_start, sleepers_wake },
 };
 
-int main(int argc, char **argv)
+static void print_used(void)
 {
 	struct timespec used;
 
-	for (size_t i = 0; argc > 2 && i < sizeof(modes) / sizeof(*modes); i++) {
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	printf("%.4f ", (double)used.tv_sec + (double)used.tv_nsec / 1e9);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 2 ? atoi(argv[2]) : 0;
+
+	for (size_t i = 0; rounds && i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;
 		if (modes[i].start)
 			modes[i].start();
-		for (int round = atoi(argv[2]); round > 0; round--)
+		for (int round = 0; round < rounds; round++) {
+			if (round == rounds / 3)
+				print_used();
 			modes[i].round();
+		}
 	}
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	printf("%.3f\n", (double)used.tv_sec + (double)used.tv_nsec / 1e9);
-	fflush(stdout);
+	print_used();
 	_exit(0);
 }
