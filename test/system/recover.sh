@@ -134,6 +134,12 @@ until_true recovered || fail "the next process does not recover: $(ls -A "$spool
 kill $heir
 wait $heir 2>/dev/null
 
+# A process that ended before it had written the head of its note has recorded nothing, so nothing is damaged.
+mkdir "$work/early"
+head -c 300 /dev/zero >"$work/early/.early_19868_2026-01-02T03-04-05Z.running.log"
+"$agent" recover "$work/early" -o "$work/early/out" >"$work/early.said" 2>&1
+! grep -q damaged "$work/early.said" && [ ! -e "$work"/early/.early* ] || fail "an early end: $(cat "$work/early.said")"
+
 # If a recording cannot be recovered, the others in the same spool are recovered nevertheless.
 python3 - "$agent" "$work/damage" "$work"/one "$work"/two* <<'END' || fail "damaged files"
 import glob, os, random, shutil, subprocess, sys

@@ -72,13 +72,15 @@ static int running_open(const struct running *r, const char *end, off_t *length,
 static int recover_read_head(struct running *r)
 {
 	struct running_head *head = &r->head;
-	int err = -EBADMSG;
+	int err;
 
 	if (r->note_length < (off_t)sizeof(*head))
-		return err;
+		return r->note_length ? -EBADMSG : -ENODATA;
 	err = fd_read(r->note, head, sizeof(*head), 0);
 	if (err)
 		return err;
+	if (!head->magic[0])
+		return -ENODATA; /* its process ended before it wrote the head, which is last */
 	if (memcmp(head->magic, RUNNING_MAGIC, sizeof(head->magic)) ||
 	    head->version != RUNNING_VERSION || head->note_length > RUNNING_NOTE_MAX ||
 	    head->cut > INT64_MAX / 2 || head->memory_cut > INT64_MAX / 2)
@@ -267,9 +269,8 @@ static int recover_locked(struct running *r, char made[NAME_FILE_SIZE])
 	r->note_length = st.st_size;
 	if (!err)
 		err = recover_read_head(r);
-	if (err == -EBADMSG &&
-	    clock_realtime_ns() / 1000000000u < (uint64_t)st.st_mtime + EMPTY_MAX_SECONDS &&
-	    !st.st_size)
+	if (err == -ENODATA && !st.st_size &&
+	    clock_realtime_ns() / 1000000000u < (uint64_t)st.st_mtime + EMPTY_MAX_SECONDS)
 		return -EWOULDBLOCK; /* its process is starting */
 	if (!err)
 		err = recover_make(r, made);
