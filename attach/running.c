@@ -36,8 +36,8 @@
 
 #define PAGE STOPPED_PAGE
 
-/* Code and signal frame, before the payload. */
-#define CODE_BYTES (REMOTE_FRAME_OFFSET + REMOTE_FRAME_MAX)
+/* Pages of code and signal frame, before the payload. */
+#define CODE_BYTES ((REMOTE_FRAME_OFFSET + REMOTE_FRAME_MAX + PAGE - 1) / PAGE * PAGE)
 
 #define AUXILIARY_MAX   4096
 #define ENVIRONMENT_MAX (4u << 20)
@@ -56,8 +56,6 @@
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
-
-_Static_assert(CODE_BYTES % PAGE == 0, "the payload follows");
 
 struct task {
 	pid_t pid;
