@@ -14,6 +14,7 @@
 #include "core/disposition.h"
 #include "core/kernel.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/sample/ring_wait.h"
 #include "engine/sample/thread_slots.h"
 
 #define MASK_BYTES  8
@@ -57,7 +58,7 @@ static const struct {
 	{ SYS_msgsnd, SYS_msgsnd, MASK_NONE, 0 },
 	{ SYS_io_getevents, SYS_io_getevents, MASK_NONE, 0 },
 	{ SYS_io_pgetevents, SYS_io_pgetevents, MASK_PAIR, 5 },
-	{ SYS_io_uring_enter, SYS_io_uring_enter, MASK_RING, 4 },
+	{ SYS_io_uring_enter, SYS_io_uring_enter, MASK_RING, RING_STRUCT },
 	{ SYS_accept, SYS_accept, MASK_NONE, 0 },
 	{ SYS_accept4, SYS_accept4, MASK_NONE, 0 },
 	{ SYS_connect, SYS_connect, MASK_NONE, 0 },
@@ -156,17 +157,6 @@ static void mask_set(uint64_t mask)
 struct mask_pair {
 	uintptr_t mask, bytes;
 };
-
-/* struct io_uring_getevents_arg of linux/io_uring.h, which older systems lack. */
-struct ring_wait {
-	uint64_t mask;
-	uint32_t mask_bytes, shortest_us;
-	uint64_t time;
-};
-
-#define RING_FLAGS      3 /* the argument */
-#define RING_HAS_STRUCT (1u << 3)
-#define RING_HAS_INDEX  (1u << 6) /* of a structure that the kernel has read before */
 
 static enum mask_kind mask_kind_of(size_t ending, const struct thread_call *call)
 {

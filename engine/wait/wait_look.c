@@ -22,6 +22,7 @@
 #include "core/text/text_clean.h"
 #include "engine/process/proc_file.h"
 #include "engine/reading/process_memory.h"
+#include "engine/sample/ring_wait.h"
 #include "engine/wait/wait_calls.h"
 #include "engine/wait/wait_object.h"
 #include "engine/wait/wait_owner.h"
@@ -156,19 +157,10 @@ static void wait_set_futex(struct wait *wait, uintptr_t address, uintptr_t sp)
 	wait->owner_kinds = WAIT_OWNER_ANY;
 }
 
-/* The extended argument of io_uring_enter(2), <linux/io_uring.h>, which older headers do not have. */
-#define RING_FLAGS        3
-#define RING_HAS_EXTENDED 8u
-struct ring_argument {
-	uint64_t mask;
-	uint32_t mask_bytes, unused;
-	uint64_t timeout; /* address */
-};
-
 static bool call_has_timeout(const struct wait_call *row, const uintptr_t *arguments)
 {
 	uintptr_t timeout = arguments[row->timeout];
-	struct ring_argument ring;
+	struct ring_wait ring;
 
 	switch (row->timeout_kind) {
 	case WAIT_TIMEOUT_NONE:
@@ -178,8 +170,8 @@ static bool call_has_timeout(const struct wait_call *row, const uintptr_t *argum
 	case WAIT_TIMEOUT_POINTER:
 		return timeout;
 	case WAIT_TIMEOUT_RING:
-		return arguments[RING_FLAGS] & RING_HAS_EXTENDED &&
-		       !process_memory_read(timeout, &ring, sizeof(ring)) && ring.timeout;
+		return arguments[RING_FLAGS] & RING_HAS_STRUCT &&
+		       !process_memory_read(timeout, &ring, sizeof(ring)) && ring.time;
 	}
 	return false;
 }

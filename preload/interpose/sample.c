@@ -16,6 +16,7 @@
 #include "core/system.h"
 #include "core/timer/dropped_signals.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/sample/ring_wait.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
@@ -167,10 +168,6 @@ static void note_restart(const ucontext_t *context, uintptr_t before, bool inter
 	else if (restart.by_kernel && call_is_restarted_wait(context) && memory_is_system_call(pc))
 		restart.to = pc + ARCH_SYSTEM_CALL_BYTES;
 }
-
-#ifndef SYS_io_uring_enter
-#define SYS_io_uring_enter 426
-#endif
 
 /* liburing makes io_uring_enter(2) by an instruction of its own, where no interposer sees it. A time limit starts again. */
 static bool ring_call_repeat(ucontext_t *context)

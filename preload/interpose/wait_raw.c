@@ -15,16 +15,13 @@
 #include "core/loaded_symbol.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/sample/ready_wait.h"
+#include "engine/sample/ring_wait.h"
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
 
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
-#endif
-
-#ifndef SYS_io_uring_enter
-#define SYS_io_uring_enter 426
 #endif
 
 #define NUMBER(word, number) ((number) / 64 == (word) ? UINT64_C(1) << ((number) % 64) : 0)
@@ -323,31 +320,21 @@ static bool is_bpf_run(const long *call)
 	return call[0] == SYS_bpf && (call[1] == BPF_PROG_LOAD || call[1] == BPF_PROG_TEST_RUN);
 }
 
-/* The last argument of io_uring_enter(2) with RING_HAS_STRUCT, from <linux/io_uring.h>, which older systems lack. */
-struct ring_wait {
-	uint64_t mask;
-	uint32_t mask_bytes, shortest_us;
-	uint64_t time; /* address of a struct timespec; 0: no limit */
-};
-
-#define RING_FLAGS       4 /* positions in the call */
-#define RING_STRUCT      5
-#define RING_WAITS       (1 << 0)
-#define RING_HAS_STRUCT  (1 << 3)
-#define RING_IS_ABSOLUTE (1 << 5)
-#define RING_HAS_INDEX   (1 << 6) /* of a structure in memory that was registered before */
+/* Positions in the call. */
+#define FLAGS     (1 + RING_FLAGS)
+#define STRUCTURE (1 + RING_STRUCT)
 
 /* A try that fails with EINTR has submitted nothing. */
 static long ring_enter_again(const long *given, int64_t start)
 {
-	long call[TRANSFER_LONGS], flags = given[RING_FLAGS];
+	long call[TRANSFER_LONGS], flags = given[FLAGS];
 	struct timespec left;
 	struct ring_wait wait;
 	int64_t time;
 
 	memcpy(call, given, sizeof(call));
 	if (flags & RING_HAS_STRUCT && !(flags & (RING_IS_ABSOLUTE | RING_HAS_INDEX))) {
-		wait = *(const struct ring_wait *)given[RING_STRUCT]; /* the kernel has read it */
+		wait = *(const struct ring_wait *)given[STRUCTURE]; /* the kernel has read it */
 		if (wait.time) {
 			left = *(const struct timespec *)(uintptr_t)wait.time;
 			time = start + time_ns(left.tv_sec, left.tv_nsec) -
@@ -356,7 +343,7 @@ static long ring_enter_again(const long *given, int64_t start)
 			left = (struct timespec){ time / 1000000000, time % 1000000000 };
 			wait.time = (uintptr_t)&left;
 		}
-		call[RING_STRUCT] = (long)&wait;
+		call[STRUCTURE] = (long)&wait;
 	}
 	return enter_syscall(call);
 }
@@ -365,9 +352,9 @@ static long ring_enter(const long *call)
 {
 	int64_t start;
 
-	if (!(call[RING_FLAGS] & RING_WAITS))
+	if (!(call[FLAGS] & RING_WAITS))
 		return enter_syscall(call);
-	start = call[RING_FLAGS] & RING_HAS_STRUCT ? clock_now_ns(CLOCK_MONOTONIC) : 0;
+	start = call[FLAGS] & RING_HAS_STRUCT ? clock_now_ns(CLOCK_MONOTONIC) : 0;
 	return RESTART(enter_syscall(call), ring_enter_again(call, start));
 }
 

@@ -69,8 +69,7 @@ class Stacks {
 	category(frame) { return frame < this.frames ? this.frameCategory[frame] : 0; }
 	isThread(frame) { return frame >= this.frames; }
 
-	/* Returns the distinct values of the label KEY. */
-	/* Values of KEY in the labels that are USED. */
+	/* Returns the distinct values of KEY in the labels that are USED. */
 	labelValues(key, used) {
 		const values = new Set(this.labels.map((lines, i) => used[i] ? labelValue(lines, key) : ''));
 		values.delete('');
