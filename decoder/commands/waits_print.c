@@ -279,20 +279,21 @@ static int group_is_anonymous(const struct waits *w, const struct wait_group *gr
 static int print_groups(const struct waits *w)
 {
 	const uint32_t count = args_limit(w->args, w->groups.count);
+	bool *is_anonymous = calloc(count ? count : 1, sizeof(*is_anonymous)), has_heading = false;
 	char number[TEXT_NUMBER];
-	bool has_heading = false;
-	int err = 0;
+	int err = is_anonymous ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < count && err >= 0; i++) {
 		err = group_is_anonymous(w, &w->groups.list[i]);
-		if (!err)
+		if (err > 0)
+			is_anonymous[i] = true;
+		else if (!err)
 			err = print_group(w, &w->groups.list[i]);
 	}
 	for (uint32_t i = 0; i < count && err >= 0; i++) {
 		const struct wait_group *group = &w->groups.list[i];
 
-		err = group_is_anonymous(w, group);
-		if (err != 1)
+		if (!is_anonymous[i])
 			continue;
 		if (!has_heading)
 			printf("\n%sno function of the program%s\n", terminal_style(STYLE_HEADING),
@@ -301,6 +302,7 @@ static int print_groups(const struct waits *w)
 		printf("%12s  %s\n", amount(w, number, group->weight),
 		       intern_text(&w->groups.names, group->id));
 	}
+	free(is_anonymous);
 	return err < 0 ? err : 0;
 }
 
