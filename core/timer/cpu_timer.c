@@ -326,9 +326,5 @@ void cpu_timer_stop_own(struct cpu_timer *timer)
 
 uint64_t cpu_timer_now(const struct cpu_timer *timer)
 {
-	struct timespec spent;
-
-	if (clock_read(thread_timer_cpu_clock(timer->signal.tid), &spent))
-		return 0;
-	return clock_time_ns(&spent);
+	return thread_timer_cpu_ns(timer->signal.tid);
 }

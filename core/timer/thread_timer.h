@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "core/clock.h"
+
 /* For glibc versions without this name. */
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -40,6 +42,14 @@ struct timer_signal {
 static inline clockid_t thread_timer_cpu_clock(pid_t tid)
 {
 	return (clockid_t)(~(uint32_t)tid << 3 | 6);
+}
+
+/* CPU time of thread TID; 0 if it has ended. */
+static inline uint64_t thread_timer_cpu_ns(pid_t tid)
+{
+	struct timespec spent;
+
+	return clock_read(thread_timer_cpu_clock(tid), &spent) ? 0 : clock_time_ns(&spent);
 }
 
 /* Set TIMER of CLOCK as timer_settime(2) does. IS_LASTING: see signal_share_reserve(). Returns 0 or -errno; -EAGAIN

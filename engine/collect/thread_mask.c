@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 
-#include "core/clock.h"
 #include "core/timer/thread_timer.h"
 #include "engine/process/proc_file.h"
 #include "engine/reading/process_memory.h"
@@ -16,15 +14,6 @@
 static bool set_has(uint64_t set, int signo)
 {
 	return set >> (signo - 1) & 1;
-}
-
-static uint64_t thread_cpu_ns(pid_t tid)
-{
-	struct timespec spent;
-
-	if (clock_read(thread_timer_cpu_clock(tid), &spent))
-		return 0;
-	return clock_time_ns(&spent);
 }
 
 bool thread_mask_has(pid_t tid, int signo)
@@ -49,7 +38,7 @@ static bool call_takes(const struct thread_call *call, int signo)
 /* What is read of a thread is of one moment if it is in a call, and has not run meanwhile. A thread that computes runs. */
 enum signal_hold thread_mask_hold(pid_t tid, int signo)
 {
-	uint64_t began_ns = thread_cpu_ns(tid);
+	uint64_t began_ns = thread_timer_cpu_ns(tid);
 	bool is_blocked = thread_mask_has(tid, signo), is_in_call, has_run;
 	struct thread_call call;
 	char text[256];
@@ -61,6 +50,6 @@ enum signal_hold thread_mask_hold(pid_t tid, int signo)
 	is_in_call = thread_call_parse(&call, text);
 	if (is_in_call && call_takes(&call, signo))
 		return SIGNAL_HELD_ALWAYS;
-	has_run = thread_cpu_ns(tid) != began_ns;
+	has_run = thread_timer_cpu_ns(tid) != began_ns;
 	return is_in_call == has_run ? SIGNAL_MAY_BE_HELD : SIGNAL_NOT_HELD;
 }
