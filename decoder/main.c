@@ -311,21 +311,12 @@ static bool is_number(const char *word)
 	return *word && !word[strspn(word, "0123456789")];
 }
 
-/* True if a value follows the switch WORD. */
-static bool takes_value(const struct command *command, const char *word)
-{
-	for (const struct command_option *const *table = command->options; *table; table++)
-		for (const struct command_option *option = *table; option->name; option++)
-			if (!strcmp(option->name, word))
-				return option->argument != NULL;
-	return false;
-}
-
 /* Move the process ID before the switches, where commands expect it. It is the last number that is no switch's value. After
  * the name of a command, like "top", that command's switches follow. */
 static void move_pid_first(const struct command *command, int argc, char **argv)
 {
 	const struct command *reader, *owner = command;
+	const struct command_option *option;
 	int at = 0;
 	char *pid;
 
@@ -333,7 +324,8 @@ static void move_pid_first(const struct command *command, int argc, char **argv)
 		return;
 	for (int i = 1; i < argc; i++) {
 		if (argv[i][0] == '-') {
-			i += takes_value(owner, argv[i]);
+			option = command_find_switch(owner, argv[i]);
+			i += option && option->argument; /* its value follows */
 			continue;
 		}
 		reader = find_command(argv[i]);

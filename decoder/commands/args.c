@@ -382,6 +382,15 @@ static const struct command_option *find_switch(const struct command_option *con
 	return row;
 }
 
+const struct command_option *command_find_switch(const struct command *command, const char *name)
+{
+	for (const struct command_option *const *table = command->options; *table; table++)
+		for (const struct command_option *o = *table; o->name; o++)
+			if (!strcmp(o->name, name))
+				return o;
+	return NULL;
+}
+
 /* Reject WORD, which may be a switch of other commands. */
 static int args_reject_switch(const struct args *args, const char *word)
 {

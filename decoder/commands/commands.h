@@ -89,6 +89,9 @@ extern const struct command_option *const status_options[];
 extern const struct command_option *const set_options[];
 extern const struct command_option *const profile_options[];
 
+/* Returns the row of COMMAND's switch NAME, without a value; NULL: it has none. */
+const struct command_option *command_find_switch(const struct command *command, const char *name);
+
 /* Parse a process ID. Returns false after a message; also for NULL. */
 bool command_parse_pid(const char *text, pid_t *pid);
 

@@ -38,15 +38,6 @@ static void print_switches(const struct command *command)
 			puts(o->name);
 }
 
-static const struct command_option *find_switch(const struct command *command, const char *name)
-{
-	for (const struct command_option *const *table = command->options; *table; table++)
-		for (const struct command_option *o = *table; o->name; o++)
-			if (!strcmp(o->name, name))
-				return o;
-	return NULL;
-}
-
 static void print_values(const struct command_option *option)
 {
 	if (strcmp(option->argument, "CAUSE") != 0) {
@@ -96,7 +87,7 @@ void complete_print(const struct command *commands, size_t rows, char **words, i
 		complete_print(commands, rows, words + reader, count - reader);
 		return;
 	}
-	last = find_switch(command, words[count - 1]);
+	last = command_find_switch(command, words[count - 1]);
 	if (last && last->argument) {
 		print_values(last);
 		return;
