@@ -65,7 +65,7 @@ engine_src  := $(sort $(wildcard engine/*/*.c engine/*/*/*.c))
 asyncprof_src := $(if $(without_asyncprof),,$(sort $(wildcard asyncprof/*.c)))
 upload_src  := $(sort $(wildcard upload/*/*.c))
 endpoint_src := $(sort $(wildcard endpoint/*.c))
-attach_dir_src := $(sort $(wildcard attach/*.c))
+attach_dir_src := $(sort $(wildcard attach/*.c attach/*/*.c))
 preload_src := $(sort $(wildcard preload/*.c preload/*/*.c))
 profile_src := $(sort $(wildcard profile/*/*.c))
 decoder_src := $(sort $(wildcard decoder/*.c decoder/*/*.c))
@@ -81,9 +81,11 @@ agent_obj   := $(call objects,$(arch_src) $(core_src) $(engine_src) $(asyncprof_
 	       $(endpoint_src))
 preload_obj := $(call objects,$(preload_src))
 profile_obj := $(call objects,$(profile_src))
-# The tracer of static programs, which the command and the launcher have.
-tracer_src  := attach/tracer.c attach/payload.c attach/stopped.c $(firstword $(wildcard arch/$(ARCH)/remote.c) arch/generic/remote.c)
-decoder_obj := $(call objects,$(decoder_src) $(filter attach/%,$(tracer_src)) attach/running.c)
+# The tracers: of running programs, which the command has; of static programs, which the launcher has too.
+tracing_src := $(sort $(wildcard attach/tracing/*.c))
+tracer_src  := $(filter %/tracer.c %/payload.c %/stopped.c,$(tracing_src)) \
+	       $(firstword $(wildcard arch/$(ARCH)/remote.c) arch/generic/remote.c)
+decoder_obj := $(call objects,$(decoder_src) $(tracing_src))
 # All objects without a constructor and a main, which unit tests, benches and fuzzers link.
 library     := $(B)/libasprof_test.a
 library_obj := $(filter-out %/canary.o,$(agent_obj)) $(B)/obj/preload/interpose/import_slots.o $(profile_obj) \
@@ -186,7 +188,7 @@ LAUNCHER_FLAGS := -std=gnu11 $(WARNINGS) -Os -g $(filter -ffile-prefix-map=%,$(C
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fno-builtin -nostdlib -static \
 	-Wl,--build-id -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096
 
-$(launcher): launcher/launch.c $(tracer_src) launcher/raw.h attach/channel.h attach/payload.h attach/stopped.h attach/tracer.h core/kernel.h arch/arch.h \
+$(launcher): launcher/launch.c $(tracer_src) launcher/raw.h attach/channel.h attach/tracing/payload.h attach/tracing/stopped.h attach/tracing/tracer.h core/kernel.h arch/arch.h \
 	    arch/remote.h arch/$(ARCH)/arch.h
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)

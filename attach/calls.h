@@ -21,7 +21,7 @@ bool call_was_ended(const ucontext_t *context);
  * One case remains: a sample that arrives while a handler of the program returns, in the microsecond of rt_sigreturn(2). It
  * looks as if it had ended the call itself, so a call with a known number is made again.
  *
- * While the attached code is removed (attach/running.c), a call with a known number is left to the program, which makes it
+ * While the attached code is removed (attach/tracing/running.c), a call with a known number is left to the program, which makes it
  * again. */
 void call_continue(const struct thread *thread, ucontext_t *context, int signo);
 

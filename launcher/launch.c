@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "attach/tracer.h"
+#include "attach/tracing/tracer.h"
 #include "launcher/raw.h"
 
 #define ME       "asprof-agent-launch"

@@ -2,7 +2,7 @@
 # the preload's host side, without interposers and with a C library of its own, of which it uses functions for bytes and
 # strings alone. It carries the same image.
 #
-#   $(B)/libasprof_attach.so      a static program that can stand anywhere in memory; attach/tracer.c maps it
+#   $(B)/libasprof_attach.so      a static program that can stand anywhere in memory; attach/tracing/tracer.c maps it
 
 attach_lib := $(if $(SAN)$(filter-out x86_64,$(ARCH)),,$(B)/libasprof_attach.so)
 all: $(attach_lib)

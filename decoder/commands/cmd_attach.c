@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/running.h"
+#include "attach/tracing/running.h"
 #include "core/clock.h"
 #include "core/shared.h"
 #include "core/options/option_view.h"

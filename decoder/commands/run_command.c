@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/tracer.h"
+#include "attach/tracing/tracer.h"
 #include "core/clock.h"
 #include "decoder/output/message.h"
 

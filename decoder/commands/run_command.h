@@ -17,7 +17,7 @@ struct run_command {
 	uint64_t cpu_ns; /* of the process and of its children that it waited for */
 };
 
-/* Start ARGV, wait until it ends, and forward signals meanwhile. PAYLOAD is put into a static program (attach/tracer.h);
+/* Start ARGV, wait until it ends, and forward signals meanwhile. PAYLOAD is put into a static program (attach/tracing/tracer.h);
  * NULL: nothing is. Returns 0, or -errno of execvp(3). */
 int run_command_wait(struct run_command *command, char **argv, const char *payload);
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/stopped.h"
+#include "attach/tracing/stopped.h"
 
 #define PAYLOAD_SEGMENTS_MAX 8
 

@@ -1,6 +1,6 @@
 /* Puts code into a program by ptrace(2), at the end of its execve(2). No page is writable and executable at the same
  * time. */
-#include "attach/tracer.h"
+#include "attach/tracing/tracer.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 
 #include "attach/channel.h"
-#include "attach/payload.h"
-#include "attach/stopped.h"
+#include "attach/tracing/payload.h"
+#include "attach/tracing/stopped.h"
 #include "core/kernel.h"
 
 #define ALL_SIGNALS (~UINT64_C(0))

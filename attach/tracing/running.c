@@ -1,5 +1,5 @@
 /* Puts code into a running program by ptrace(2), and removes it. */
-#include "attach/running.h"
+#include "attach/tracing/running.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "attach/channel.h"
-#include "attach/payload.h"
-#include "attach/stopped.h"
+#include "attach/tracing/payload.h"
+#include "attach/tracing/stopped.h"
 #include "attach/thread_area.h"
 #include "core/buf.h"
 #include "core/clock.h"

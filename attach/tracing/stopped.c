@@ -2,7 +2,7 @@
  *
  * No code of the program is written: system calls are made by an instruction of the vDSO, or of memory that the tracer has
  * mapped. */
-#include "attach/stopped.h"
+#include "attach/tracing/stopped.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -133,7 +133,7 @@ bool stopped_unblock_signals(const struct stopped *thread)
 	return !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
 }
 
-/* The mask comes first: code of the tracer restores the rest if the tracer ends in between (attach/running.c). */
+/* The mask comes first: code of the tracer restores the rest if the tracer ends in between (attach/tracing/running.c). */
 void stopped_restore(const struct stopped *thread)
 {
 	stopped_unblock_signals(thread);

@@ -1,5 +1,5 @@
 /* The attached host's side as a file, and in a stopped program. No page is writable and executable at the same time. */
-#include "attach/payload.h"
+#include "attach/tracing/payload.h"
 
 #include <errno.h>
 #include <fcntl.h>
