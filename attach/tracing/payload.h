@@ -1,8 +1,8 @@
 /* The file of the attached host's side, and its segments in a stopped program.
  *
  * The launcher uses this too: it needs no C library. */
-#ifndef ATTACH_PAYLOAD_H
-#define ATTACH_PAYLOAD_H
+#ifndef ATTACH_TRACING_PAYLOAD_H
+#define ATTACH_TRACING_PAYLOAD_H
 
 #include <elf.h>
 #include <linux/sched.h>

@@ -6,30 +6,22 @@
  *
  * A child process does it, in a session of its own: signals of the terminal do not end it. If it is killed nevertheless,
  * the thread restores itself, except during the first call, which maps memory: for some microseconds. */
-#ifndef ATTACH_RUNNING_H
-#define ATTACH_RUNNING_H
+#ifndef ATTACH_TRACING_RUNNING_H
+#define ATTACH_TRACING_RUNNING_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#define RUNNING_PROBLEM_MAX 256
-
-struct running_request {
-	pid_t pid;
-	const char *payload;   /* path of libasprof_attach.so */
-	char *const *settings; /* "ASPROF_AGENT_NAME=value", NULL-terminated */
-};
+#include "attach/tracing/inject.h"
+#include "attach/tracing/tracee.h"
 
 struct attached_range;
 
 /* Start the agent in REQUEST's process. Returns 0 when its first thread runs; else -errno with a line in PROBLEM, and the
  * program is as before. */
-int running_attach(const struct running_request *request, char problem[RUNNING_PROBLEM_MAX]);
+int running_attach(const struct inject_request *request, char problem[TRACEE_PROBLEM_MAX]);
 
 /* Unmap RANGE from process PID, whose agent has ended. First wait until no thread is in that memory. Returns 0; -EBUSY when
  * a thread stays in it: then it stays mapped; or another -errno. Not 0: with a line in PROBLEM. */
-int running_detach(pid_t pid, const struct attached_range *range,
-		   char problem[RUNNING_PROBLEM_MAX]);
+int running_detach(pid_t pid, const struct attached_range *range, char problem[TRACEE_PROBLEM_MAX]);
 
 #endif

@@ -110,6 +110,11 @@ bool stopped_find_call(struct stopped *thread, uintptr_t vdso)
 	return false;
 }
 
+void stopped_unmap(const struct stopped *thread, uintptr_t start, size_t bytes)
+{
+	stopped_call(thread, SYS_munmap, (const long[6]){ (long)start, (long)bytes });
+}
+
 bool stopped_call_failed(long result)
 {
 	return result < 0 && result > -PAGE;

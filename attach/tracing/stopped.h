@@ -1,8 +1,8 @@
 /* A thread of another process that ptrace(2) has stopped, and system calls that it makes for the tracer.
  *
  * The launcher uses this too: it needs no C library. Results are -errno for an error. */
-#ifndef ATTACH_STOPPED_H
-#define ATTACH_STOPPED_H
+#ifndef ATTACH_TRACING_STOPPED_H
+#define ATTACH_TRACING_STOPPED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +49,8 @@ bool stopped_find_call(struct stopped *thread, uintptr_t vdso);
 
 /* Make the system call NUMBER. Afterwards the thread has other registers, until stopped_restore(). */
 long stopped_call(const struct stopped *thread, long number, const long arguments[6]);
+
+void stopped_unmap(const struct stopped *thread, uintptr_t start, size_t bytes);
 
 /* Execute the system call instruction at PC with REGISTERS. */
 long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc);

@@ -1,8 +1,8 @@
 /* Tracer: puts the attached host's side into a static program when it is executed.
  *
  * It needs no C library: the launcher has none. */
-#ifndef ATTACH_TRACER_H
-#define ATTACH_TRACER_H
+#ifndef ATTACH_TRACING_TRACER_H
+#define ATTACH_TRACING_TRACER_H
 
 /* For a process that is about to execute a static program: start a tracer, which maps the file PAYLOAD into the program and
  * starts its thread (attach/begin.h) before the first instruction of the program. The program keeps this process's

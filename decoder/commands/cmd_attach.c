@@ -132,7 +132,7 @@ static int agent_await(const struct target *target, const struct buf *auxiliary)
 }
 
 /* Put the agent into the process. Returns 0, or a status after a message. */
-static int attach_put(const struct running_request *request, bool is_forced)
+static int attach_put(const struct inject_request *request, bool is_forced)
 {
 	char problem[ATTACHABLE_PROBLEM_MAX];
 
@@ -152,7 +152,7 @@ int attach_process(pid_t pid, char *const *settings, bool is_forced)
 	struct buf auxiliary = BUF_INIT(AUXILIARY_MAX);
 	struct target target = { .dir = -1 };
 	char payload[PATH_MAX];
-	struct running_request request = { .pid = pid, .payload = payload, .settings = settings };
+	struct inject_request request = { .pid = pid, .payload = payload, .settings = settings };
 	int status;
 
 	if (!run_find_attached(payload)) {
@@ -294,7 +294,7 @@ static bool agent_has_ended(pid_t pid)
 
 int detach_process(pid_t pid)
 {
-	char problem[RUNNING_PROBLEM_MAX];
+	char problem[TRACEE_PROBLEM_MAX];
 	struct attached_range range;
 
 	if (!agent_end(pid, &range))

@@ -1,0 +1,263 @@
+#include "attach/tracing/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach/channel.h"
+#include "attach/tracing/initial_stack.h"
+#include "attach/tracing/payload.h"
+#include "attach/tracing/tracee.h"
+#include "core/memory/region.h"
+
+#define PAGE STOPPED_PAGE
+
+/* Pages of code and signal frame, before the payload. */
+#define CODE_BYTES ((REMOTE_FRAME_OFFSET + REMOTE_FRAME_MAX + PAGE - 1) / PAGE * PAGE)
+
+struct injection {
+	struct tracee *tracee;
+	const struct payload *payload;
+	const unsigned char *file; /* the payload's */
+	struct initial_stack stack;
+	uintptr_t start; /* of the code, the payload with its stack, and the stack's block */
+	uintptr_t payload_at, block_at, region;
+	size_t bytes;
+};
+
+/* Choose addresses in the middle of the largest gap: the program, which maps and unmaps elsewhere, does not expect any there
+ * to be free. */
+static uintptr_t find_gap(struct tracee *tracee, size_t bytes)
+{
+	char path[64], line[512];
+	uint64_t start, end, before = 0, gap = 0, at = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", tracee->pid);
+	maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) != 2)
+			continue;
+		if (before && start > before && start - before > gap && start < UINT64_MAX / 2) {
+			gap = start - before;
+			at = before + gap / 2 - bytes / 2;
+		}
+		before = end;
+	}
+	if (maps)
+		fclose(maps);
+	return gap > 2 * bytes ? (uintptr_t)(at & ~UINT64_C(0x1fffff)) : 0;
+}
+
+static int prepare(struct injection *in, const struct inject_request *request)
+{
+	struct tracee *tracee = in->tracee;
+	const size_t own = CODE_BYTES + payload_mapped_bytes(in->payload);
+	int err = initial_stack_read(&in->stack, tracee->pid, request->settings);
+
+	if (err)
+		return tracee_fail(tracee, err, "cannot read its environment: %s", strerror(-err));
+	in->bytes = stopped_page_up(own + initial_stack_bytes(&in->stack));
+	in->start = find_gap(tracee, in->bytes + REGION_BYTES);
+	if (!in->start)
+		return tracee_fail(tracee, -ENOMEM, "it has no room of 1 GiB in its address space");
+	in->payload_at = in->start + CODE_BYTES;
+	in->block_at = in->start + own;
+	in->region = in->start + in->bytes;
+	return initial_stack_write(&in->stack, in->block_at)
+		       ? tracee_fail(tracee, -ENOMEM, "out of memory")
+		       : 0;
+}
+
+static int map_at(const struct stopped *caller, uintptr_t address, size_t bytes, int protection)
+{
+	long got = stopped_call(
+		caller, SYS_mmap,
+		(const long[6]){ (long)address, (long)bytes, protection,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				 -1, 0 });
+
+	if (stopped_call_failed(got))
+		return (int)got;
+	if (got == (long)address)
+		return 0;
+	/* A seccomp filter does not permit the call: a signal follows. */
+	if (got == SYS_mmap)
+		return -EPERM;
+	/* Before Linux 4.17. */
+	stopped_unmap(caller, (uintptr_t)got, bytes);
+	return -EEXIST;
+}
+
+/* Write the code. From then on the thread can restore itself. */
+static int write_code(const struct injection *in)
+{
+	static unsigned char code[CODE_BYTES];
+	struct stopped *thread = &in->tracee->thread;
+	struct remote_registers restarted = thread->registers;
+	long bytes;
+	int fd, err;
+
+	remote_restart_call(&restarted, true);
+	memcpy(code, remote_code, REMOTE_CODE_BYTES);
+	bytes = remote_write_frame(code + REMOTE_FRAME_OFFSET, in->start + REMOTE_FRAME_OFFSET,
+				   thread->tid, &restarted, thread->mask);
+	if (bytes < 0)
+		return (int)bytes;
+	fd = tracee_open(in->tracee->pid, "mem", O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	bytes += REMOTE_FRAME_OFFSET;
+	err = pwrite(fd, code, (size_t)bytes, (off_t)in->start) == bytes ? 0 : -EIO;
+	close(fd);
+	return err;
+}
+
+static int write_segment(const struct stopped *caller, const struct injection *in,
+			 const Elf64_Phdr *segment)
+{
+	return stopped_write(caller, in->payload_at + segment->p_vaddr,
+			     in->file + segment->p_offset, segment->p_filesz)
+		       ? 0
+		       : -EFAULT;
+}
+
+static int protect(const struct stopped *caller, uintptr_t from, uintptr_t to, int protection)
+{
+	from &= ~(uintptr_t)(PAGE - 1);
+	to = stopped_page_up(to);
+	return (int)stopped_call(caller, SYS_mprotect,
+				 (const long[6]){ (long)from, (long)(to - from), protection });
+}
+
+static int write_payload(const struct stopped *caller, const struct injection *in)
+{
+	const struct payload *payload = in->payload;
+	const uintptr_t at = in->payload_at;
+	int err = protect(caller, at, in->start + in->bytes, PROT_READ | PROT_WRITE);
+
+	for (size_t i = 0; !err && i < payload->count; i++)
+		err = write_segment(caller, in, &payload->segments[i]);
+	for (size_t i = 0; !err && i < payload->count; i++)
+		err = protect(caller, at + payload->segments[i].p_vaddr,
+			      at + payload->segments[i].p_vaddr + payload->segments[i].p_memsz,
+			      payload_protection(&payload->segments[i]));
+	if (!err)
+		err = protect(caller, at + payload->bytes, at + payload->bytes + PAGE, PROT_NONE);
+	return err;
+}
+
+static int start_thread(const struct stopped *caller, const struct injection *in)
+{
+	struct attach_channel channel = { .start = in->start,
+					  .bytes = in->bytes,
+					  .region = in->region };
+	uintptr_t at = in->block_at - ((sizeof(channel) + 15) & ~(uintptr_t)15);
+	struct remote_registers registers = caller->registers;
+	long tid;
+
+	if (!stopped_write(caller, in->block_at, in->stack.block.data, in->stack.block.length) ||
+	    !stopped_write(caller, at, &channel, sizeof(channel)))
+		return -EFAULT;
+	remote_set_call(&registers, caller->call, SYS_clone,
+			(const long[6]){ PAYLOAD_THREAD_FLAGS, (long)at });
+	remote_set_entry(&registers, in->block_at + in->stack.words, at);
+	remote_set_code(&registers, in->start + REMOTE_FRAME_OFFSET,
+			in->payload_at + in->payload->entry + ARCH_SYSTEM_CALL_BYTES);
+	tid = stopped_step(caller, &registers, caller->call);
+	return stopped_call_failed(tid) ? (int)tid : 0;
+}
+
+/* The steps in which the thread makes calls by the code. The code restores the signal mask too, so the thread has its
+ * registers before the signals are blocked. */
+static int inject_by_code(const struct injection *in)
+{
+	struct stopped caller = in->tracee->thread;
+	struct remote_registers first;
+	int err = -ESRCH;
+
+	caller.call = in->start;
+	remote_set_code(&caller.registers, in->start + REMOTE_FRAME_OFFSET, 0);
+	first = caller.registers;
+	remote_set_call(&first, caller.call, SYS_getpid, (const long[6]){ 0 });
+	if (!remote_set(caller.tid, &first) && stopped_block_signals(&caller))
+		err = write_payload(&caller, in);
+	if (!err)
+		err = map_at(&caller, in->region, REGION_BYTES, PROT_NONE);
+	if (err)
+		return err;
+	err = start_thread(&caller, in);
+	if (err)
+		stopped_unmap(&caller, in->region, REGION_BYTES);
+	return err;
+}
+
+/* Make calls by the vDSO, with signals blocked. If the tracer ends meanwhile, the program is lost. */
+static int map_first(const struct injection *in)
+{
+	const struct stopped *thread = &in->tracee->thread;
+	int err = stopped_block_signals(thread) ? 0 : -ESRCH;
+
+	if (!err)
+		err = map_at(thread, in->start, in->bytes, PROT_READ | PROT_EXEC);
+	stopped_restore(thread);
+	return err;
+}
+
+static int inject(void *context)
+{
+	const struct injection *in = context;
+	const struct stopped *thread = &in->tracee->thread;
+	int err = map_first(in);
+
+	if (err)
+		return err;
+	err = write_code(in);
+	if (!err)
+		err = inject_by_code(in);
+	if (!err)
+		return 0;
+	stopped_block_signals(thread);
+	stopped_unmap(thread, in->start, in->bytes);
+	return err;
+}
+
+/* Read the whole file before the program is stopped. */
+static const unsigned char *map_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t bytes = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	void *file = MAP_FAILED;
+
+	if (bytes > 0)
+		file = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	return file == MAP_FAILED ? NULL : file;
+}
+
+int inject_agent(struct tracee *tracee, const void *context)
+{
+	const struct inject_request *request = context;
+	struct payload payload;
+	struct injection in = { .tracee = tracee,
+				.payload = &payload,
+				.stack = INITIAL_STACK_INIT };
+	int err;
+
+	if (!remote_is_supported())
+		return tracee_fail(tracee, -ENOSYS, "this processor is not supported");
+	err = payload_open(&payload, request->payload);
+	if (err)
+		return tracee_fail(tracee, err, "%s: %s", request->payload, strerror(-err));
+	in.file = map_file(request->payload);
+	if (!in.file)
+		return tracee_fail(tracee, -EIO, "%s cannot be read", request->payload);
+	err = prepare(&in, request);
+	return err ? err : tracee_with_thread(tracee, inject, &in);
+}
