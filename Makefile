@@ -317,6 +317,13 @@ format: ## rewrite every source with clang-format
 format-check:
 	$(Q)clang-format --dry-run -Werror $(sources)
 
+.PHONY: lint
+lint: format-check ## formatting, scripts, includes and language of the sources
+	$(Q)scripts/check-scripts
+	$(Q)scripts/check-arrows
+	$(Q)scripts/check-words
+	$(Q)scripts/check-sentences
+
 tidy: ## clang-tidy over every source
 	$(Q)clang-tidy --quiet $(filter %.c,$(sources)) -- $(CPPFLAGS) -std=gnu11 $(DEPS_CFLAGS)
 
