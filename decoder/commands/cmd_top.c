@@ -1,5 +1,6 @@
 /* top: the heaviest functions. */
 #include "decoder/commands/args.h"
+#include "decoder/commands/top_by_label.h"
 #include "decoder/commands/top_compare.h"
 #include "decoder/commands/top_time.h"
 #include "decoder/commands/empty_result.h"
@@ -271,9 +272,9 @@ static double kept_share(const struct profile *p, enum metric metric)
 /* With several processes, such as those of a pipeline, name the heaviest. */
 static void print_processes(struct top *t)
 {
-	struct top_compare compare = { .metric = t->metric, .by_total = t->by_total };
+	struct top_output output = { .metric = t->metric, .by_total = t->by_total };
 
-	if (top_print_processes(&compare, t->profile))
+	if (top_print_processes(&output, t->profile))
 		t->out_of_memory = true;
 }
 
@@ -348,15 +349,15 @@ static int print_top(struct top *t)
 /* Print a comparison. Returns a status. */
 static int top_print_compared(const struct top *t, const struct profile *base)
 {
-	struct top_compare compare = { .args = t->args,
-				       .metric = t->metric,
-				       .by_total = t->by_total,
-				       .unit = t->unit,
-				       .losses = &t->profile->losses,
-				       .base_losses = &base->losses,
-				       .width = t->width };
-	int err = t->args->by ? top_compare_by_label(&compare, t->profile)
-			      : top_compare_base(&compare, t->profile, base);
+	struct top_output output = { .args = t->args,
+				     .metric = t->metric,
+				     .by_total = t->by_total,
+				     .unit = t->unit,
+				     .losses = &t->profile->losses,
+				     .base_losses = &base->losses,
+				     .width = t->width };
+	int err = t->args->by ? top_by_label(&output, t->profile)
+			      : top_compare_base(&output, t->profile, base);
 
 	if (err)
 		message_print("out of memory");

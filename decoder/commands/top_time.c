@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decoder/commands/top_compare.h"
+#include "decoder/commands/top_table.h"
 #include "profile/aggregate/functions.h"
 #include "profile/basics/text.h"
 
