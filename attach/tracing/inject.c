@@ -250,8 +250,6 @@ int inject_agent(struct tracee *tracee, const void *context)
 				.stack = INITIAL_STACK_INIT };
 	int err;
 
-	if (!remote_is_supported())
-		return tracee_fail(tracee, -ENOSYS, "this processor is not supported");
 	err = payload_open(&payload, request->payload);
 	if (err)
 		return tracee_fail(tracee, err, "%s: %s", request->payload, strerror(-err));

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/remote.h"
 #include "attach/tracing/running.h"
 #include "core/clock.h"
 #include "core/shared.h"
@@ -155,6 +156,11 @@ int attach_process(pid_t pid, char *const *settings, bool is_forced)
 	struct inject_request request = { .pid = pid, .payload = payload, .settings = settings };
 	int status;
 
+	if (!remote_is_supported()) {
+		message_print("attach: not available on this processor; start the program with "
+			      "LD_PRELOAD=libasprof_preload.so");
+		return COMMAND_FAILED;
+	}
 	if (!run_find_attached(payload)) {
 		message_print("attach: libasprof_attach.so is not installed next to this command");
 		return COMMAND_FAILED;
