@@ -153,9 +153,9 @@ static void on_process_exiting_again(void)
 
 /* Once the program has created a thread, the signal that starts the agent could arrive in a thread that has ended. So
  * the agent's thread is started now. */
-static void on_thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+static void on_thread_started(pid_t tid, uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
-	threads_started(stack_low, stack_high, entry);
+	threads_started(tid, stack_low, stack_high, entry);
 	process_agent_start_thread();
 }
 

@@ -122,22 +122,42 @@ static struct thread *threads_find_other(const struct thread *t)
 	return NULL;
 }
 
+/* Thread ids that were ever adopted, modulo the number of bits. A thread that registers itself scans the slots only if
+ * its bit is set. */
+#define ADOPTED_BITS 4096u
+static _Atomic uint64_t adopted[ADOPTED_BITS / 64];
+
+static bool thread_was_adopted(pid_t tid)
+{
+	uint32_t bit = (uint32_t)tid % ADOPTED_BITS;
+
+	return atomic_load(&adopted[bit / 64]) >> bit % 64 & 1;
+}
+
+static void thread_set_adopted(pid_t tid)
+{
+	uint32_t bit = (uint32_t)tid % ADOPTED_BITS;
+
+	atomic_fetch_or(&adopted[bit / 64], UINT64_C(1) << bit % 64);
+}
+
 /* A scan may have found the thread before it registers itself: only its own slot stays. */
 static void threads_end_found(const struct thread *t)
 {
-	struct thread *found = threads_find_other(t);
+	struct thread *found =
+		thread_was_adopted(atomic_load(&t->tid)) ? threads_find_other(t) : NULL;
 
 	if (found)
 		atomic_store(&found->ended, true);
 }
 
-void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+void threads_started(pid_t tid, uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	struct thread *t;
 
 	if (!atomic_load(&is_open) || own || own_thread_is())
 		return;
-	t = thread_slot_acquire(system_thread(), false);
+	t = thread_slot_acquire(tid, false);
 	if (!t)
 		return;
 	t->stack_low = stack_low;
@@ -303,8 +323,10 @@ void threads_disarm(void)
 
 void threads_adopt(pid_t tid, uintptr_t stack_low, uintptr_t stack_high)
 {
-	struct thread *t = thread_slot_acquire(tid, true);
+	struct thread *t;
 
+	thread_set_adopted(tid); /* before the slot is visible */
+	t = thread_slot_acquire(tid, true);
 	if (!t)
 		return;
 	t->stack_low = stack_low;

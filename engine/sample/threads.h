@@ -18,10 +18,10 @@
 /* Never send the timer signal again: the program has taken the signal. Async-signal-safe. */
 void threads_disarm(void);
 
-/* Called by a thread that starts and by one that ends. STACK_LOW to STACK_HIGH is the part of its
+/* Called by a thread that starts, with its id, and by one that ends. STACK_LOW to STACK_HIGH is the part of its
  * stack that is certainly mapped; ENTRY is its start function. Not in signal context. Takes no
  * lock. */
-void threads_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
+void threads_started(pid_t tid, uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
 void threads_ended(void);
 
 /* The calling thread's slot, or NULL. Async-signal-safe. Cheap in a thread that acquired its slot

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum exiting {
 	EXITING_NORMALLY, /* exit(3); the library's destructor notifies */
@@ -17,10 +18,11 @@ enum exiting {
 /* No member may be NULL. Hooks need not preserve errno. They may be called from interpose_set_hooks() until the
  * process ends. */
 struct interpose_hooks {
-	/* In a thread of pthread_create(3) or thrd_create(3), before its first instruction of the program, which is
+	/* In thread TID of pthread_create(3) or thrd_create(3), before its first instruction of the program, which is
 	 * at ENTRY. Cancellation is disabled. All of its stack is below STACK_HIGH. The range from STACK_LOW
 	 * (STACK_HIGH when unknown) to STACK_HIGH is readable as long as the thread lives. */
-	void (*thread_started)(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry);
+	void (*thread_started)(pid_t tid, uintptr_t stack_low, uintptr_t stack_high,
+			       uintptr_t entry);
 	/* In the same thread at its end, by return, pthread_exit(3) or cancellation, but not when the process ends.
 	 * It is the last round of destructors of thread-specific data; some of the program's may still run
 	 * afterwards. */

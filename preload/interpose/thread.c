@@ -6,6 +6,7 @@
 #include "core/old_symbol.h"
 #include "core/own_thread.h"
 #include "core/system.h"
+#include "core/timer/thread_timer.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/mask.h"
@@ -17,6 +18,7 @@ OLD_SYMBOL(pthread_setspecific, "2.2.5")
 OLD_SYMBOL(pthread_attr_setstack, "2.2.5")
 OLD_SYMBOL(pthread_attr_getstacksize, "2.2.5")
 OLD_SYMBOL(pthread_attr_getguardsize, "2.2.5")
+OLD_SYMBOL(pthread_getcpuclockid, "2.2.5")
 
 /* Start parameters of a new thread, which frees them. */
 struct start {
@@ -163,6 +165,18 @@ static void start_undo(struct start *start)
 	start_free(start);
 }
 
+/* The calling thread's id, without a system call: the C library knows it. */
+static pid_t thread_id(void)
+{
+	clockid_t clock = 0;
+	pid_t tid;
+
+	if (pthread_getcpuclockid)
+		pthread_getcpuclockid(pthread_self(), &clock);
+	tid = ~(clock >> 3);
+	return thread_timer_cpu_clock(tid) == clock ? tid : system_thread();
+}
+
 static struct start thread_begin(void *p)
 {
 	struct start start = *(struct start *)p;
@@ -179,7 +193,7 @@ static struct start thread_begin(void *p)
 	if (hooks && end_key_made) {
 		/* A thread that is canceled this early must not end within the hook. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-		hooks->thread_started(high - start.stack_size, high,
+		hooks->thread_started(thread_id(), high - start.stack_size, high,
 				      (uintptr_t)start.routine.pthread);
 		thread_watch_end();
 		pthread_setcancelstate(state, NULL);

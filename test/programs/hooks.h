@@ -8,8 +8,10 @@ static inline void ignore(void)
 {
 }
 
-static inline void ignore_thread(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+static inline void ignore_thread(pid_t tid, uintptr_t stack_low, uintptr_t stack_high,
+				 uintptr_t entry)
 {
+	(void)tid;
 	(void)stack_low;
 	(void)stack_high;
 	(void)entry;

@@ -12,12 +12,12 @@
 static int started, ended, bad_stacks;
 
 /* Reads the whole stack, so that an address above it faults. */
-static void thread_started(uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
+static void thread_started(pid_t tid, uintptr_t stack_low, uintptr_t stack_high, uintptr_t entry)
 {
 	volatile uintptr_t here = 0;
 	uintptr_t sum = 0;
 
-	if (!entry || stack_high <= (uintptr_t)&here || stack_low > stack_high)
+	if (tid != gettid() || !entry || stack_high <= (uintptr_t)&here || stack_low > stack_high)
 		__atomic_fetch_add(&bad_stacks, 1, __ATOMIC_RELAXED);
 	for (const volatile uintptr_t *p = &here; (uintptr_t)(p + 1) <= stack_high; p++)
 		sum += *p;

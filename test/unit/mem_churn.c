@@ -85,7 +85,7 @@ static void *live_known(void *seed)
 {
 	uintptr_t high = (uintptr_t)__builtin_frame_address(0);
 
-	threads_started(high - STACK_SIZE, high, (uintptr_t)live);
+	threads_started(gettid(), high - STACK_SIZE, high, (uintptr_t)live);
 	live(seed);
 	sampler_thread_ended();
 	return NULL;

@@ -50,7 +50,7 @@ static void count_last(void *count, struct thread *t)
 static void *told(void *unused)
 {
 	tid = gettid();
-	threads_started(0x1000, 0x2000, 0x3000);
+	threads_started(gettid(), 0x1000, 0x2000, 0x3000);
 	sem_post(&ready);
 	sem_wait(&leave);
 	threads_ended();
@@ -111,7 +111,7 @@ END_TEST
 
 static void *told_alone(void *unused)
 {
-	threads_started(0x1000, 0x2000, 0x3000);
+	threads_started(gettid(), 0x1000, 0x2000, 0x3000);
 	threads_ended();
 	return unused;
 }
@@ -222,7 +222,7 @@ END_TEST
 /* Requests its counter, and ends. */
 static void *asks(void *local)
 {
-	threads_started(0x1000, 0x2000, 0x3000);
+	threads_started(gettid(), 0x1000, 0x2000, 0x3000);
 	tid = gettid();
 	*(struct asprof_thread_local_data **)local = threads_local();
 	sem_post(&ready);
@@ -271,7 +271,7 @@ static void *tell_whose_slot(void *unused)
 	struct thread *t;
 	sigset_t mask;
 
-	threads_started(0x1000, 0x2000, 0x3000);
+	threads_started(gettid(), 0x1000, 0x2000, 0x3000);
 	t = threads_self();
 	ck_assert(threads_is_self(t));
 	ck_assert(!threads_is_self(slot_of_tid(getpid())));
@@ -310,7 +310,7 @@ START_TEST(closed)
 {
 	threads_close();
 	ck_assert_uint_eq(thread_slot_count(), 0);
-	threads_started(1, 2, 3); /* no slot is acquired now */
+	threads_started(gettid(), 1, 2, 3); /* no slot is acquired now */
 	ck_assert_uint_eq(thread_slot_count(), 0);
 	setup();
 	ck_assert_ptr_nonnull(slot_of_tid(getpid()));
