@@ -24,8 +24,8 @@ struct interpose_hooks {
 	void (*thread_started)(pid_t tid, uintptr_t stack_low, uintptr_t stack_high,
 			       uintptr_t entry);
 	/* In the same thread at its end, by return, pthread_exit(3) or cancellation, but not when the process ends.
-	 * It is the last round of destructors of thread-specific data; some of the program's may still run
-	 * afterwards. */
+	 * It is the second round of destructors of thread-specific data: all have run once, and some of the
+	 * program's may run again afterwards. */
 	void (*thread_ended)(void);
 
 	/* In the last known thread of the program, at its end, after thread_ended: the C library ends the process in
