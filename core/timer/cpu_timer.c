@@ -161,8 +161,8 @@ static void cpu_timer_stop_if_stopped(struct cpu_timer *timer)
 void cpu_timer_init(struct cpu_timer *timer, const struct timer_signal *signal)
 {
 	timer->signal = *signal;
-	base_store(timer, STOPPED);
-	atomic_store(&timer->is_fine_due, false);
+	atomic_store_explicit(&timer->base_ns_plus_one, STOPPED + 1, memory_order_relaxed);
+	atomic_store_explicit(&timer->is_fine_due, false, memory_order_relaxed);
 }
 
 int cpu_timer_create(struct cpu_timer *timer)

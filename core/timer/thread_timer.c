@@ -84,7 +84,8 @@ void thread_timer_disarm(const struct thread_timer *timer)
 
 void thread_timer_delete_own(struct thread_timer *timer)
 {
-	uint32_t id_plus_one = atomic_exchange(&timer->id_plus_one, 0);
+	uint32_t id_plus_one =
+		thread_timer_exists(timer) ? atomic_exchange(&timer->id_plus_one, 0) : 0;
 
 	if (!id_plus_one)
 		return;

@@ -43,8 +43,8 @@ void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value)
 	struct timer_signal signal = signal_of(tid, value, CLOCK_OF_CPU);
 
 	cpu_timer_init(&clock->cpu, &signal);
-	atomic_store(&clock->refused, false);
-	atomic_store(&clock->under_way, false);
+	atomic_store_explicit(&clock->refused, false, memory_order_relaxed);
+	atomic_store_explicit(&clock->under_way, false, memory_order_relaxed);
 	clock->hold = SIGNAL_NOT_HELD;
 	clock->checked_ns = 0;
 }

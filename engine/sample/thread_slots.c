@@ -11,7 +11,6 @@
 
 static struct {
 	_Atomic uint32_t used;   /* slots ever used: the length of the array; see slots_used() */
-	_Atomic uint32_t count;  /* slots in use now */
 	struct index_stack free; /* by index + 1 */
 	struct thread *_Atomic blocks[BLOCKS_MAX];
 } thread_slots;
@@ -79,7 +78,6 @@ void thread_slots_after_fork(void)
 		system_unmap(block, BLOCK_SLOTS * sizeof(*block));
 	}
 	atomic_store(&thread_slots.used, 0);
-	atomic_store(&thread_slots.count, 0);
 	thread_slots.free = (struct index_stack){ 0 };
 }
 
@@ -113,20 +111,19 @@ struct thread *thread_slot_acquire(pid_t tid, bool found)
 		t = slot_new();
 	if (!t)
 		return NULL;
-	atomic_store(&t->ended, SLOT_LEFT);
-	atomic_store(&t->is_known, false);
+	atomic_store_explicit(&t->ended, SLOT_LEFT, memory_order_relaxed);
+	atomic_store_explicit(&t->is_known, false, memory_order_relaxed);
 	t->found = found;
 	t->stack_low = t->stack_high = t->entry = 0;
 	t->end = (struct thread_end){ 0 };
 	t->born_ticks = clock_ticks();
 	thread_clock_init(&t->clock, tid, (uintptr_t)t);
-	atomic_store(&t->local, NULL);
+	atomic_store_explicit(&t->local, NULL, memory_order_relaxed);
 	thread_call_write(&t->call, &(struct thread_call){ 0 });
-	atomic_store(&t->lock_word, 0);
-	atomic_store(&t->sampled, false);
-	atomic_store(&t->tid, tid);
+	atomic_store_explicit(&t->lock_word, 0, memory_order_relaxed);
+	atomic_store_explicit(&t->sampled, false, memory_order_relaxed);
+	atomic_store(&t->tid, tid); /* other threads see the slot from here on */
 	atomic_store(&t->ended, SLOT_IN_USE);
-	atomic_fetch_add(&thread_slots.count, 1);
 	return t;
 }
 
@@ -135,7 +132,6 @@ void thread_slot_release(struct thread *t)
 	thread_clock_end(&t->clock);
 	atomic_store(&t->ended, SLOT_LEFT);
 	atomic_store(&t->tid, 0);
-	atomic_fetch_sub(&thread_slots.count, 1);
 	index_stack_push(&thread_slots.free, slot_next, t->index + 1);
 }
 
@@ -156,5 +152,9 @@ bool thread_slot_is_valid(uintptr_t address)
 
 uint32_t thread_slot_count(void)
 {
-	return atomic_load(&thread_slots.count);
+	uint32_t count = 0;
+
+	for (uint32_t at = 0; thread_slot_next(&at);)
+		count++;
+	return count;
 }
