@@ -56,6 +56,7 @@ static __thread struct {
 	char *ours;          /* NULL: not needed yet */
 	uintptr_t low, high; /* the thread's own stack; 0: unknown */
 	bool disarms;        /* our stack is in use with SS_AUTODISARM */
+	bool is_removed;     /* for the current exec */
 	stack_t shown;       /* what the program sees while our stack is in use */
 } mine __attribute__((tls_model("initial-exec")));
 
@@ -190,6 +191,21 @@ void altstack_remove(void)
 		REAL(sigaltstack)(&before, NULL);
 	mine.ours = NULL;
 	altstack_free(ours);
+}
+
+void altstack_before_exec(void)
+{
+	static const stack_t none = { .ss_flags = SS_DISABLE };
+	stack_t now;
+
+	mine.is_removed = mine.disarms && !REAL(sigaltstack)(NULL, &now) &&
+			  now.ss_sp == mine.ours && !REAL(sigaltstack)(&none, NULL);
+}
+
+void altstack_exec_failed(void)
+{
+	if (mine.is_removed)
+		altstack_use_own(NULL);
 }
 
 static bool stack_is_too_small(const stack_t *stack)

@@ -25,6 +25,11 @@ void altstack_install_main(void);
 /* Remove and free the calling thread's stack at its end. */
 void altstack_remove(void);
 
+/* Before an exec, and when it has failed: remove and install the calling thread's stack. The kernel would keep SS_AUTODISARM
+ * for the next program, which sigaltstack(2) shows. Async-signal-safe. */
+void altstack_before_exec(void);
+void altstack_exec_failed(void);
+
 /* In a signal handler: run HANDLER with the same arguments. If the signal switched to one of our stacks, and the
  * interrupted stack has space, HANDLER runs on the interrupted stack. An engine that expects to run on the thread's
  * stack ends its walk at once otherwise. */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
@@ -15,6 +16,7 @@ void exec_failed(bool was_armed)
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
 
+	altstack_exec_failed();
 	if (was_armed && hooks)
 		hooks->exec_failed();
 	errno = saved;
@@ -25,6 +27,7 @@ bool exec_begin(void)
 	bool armed = exit_is_armed();
 
 	exit_notify(EXITING_AT_ONCE);
+	altstack_before_exec();
 	return armed;
 }
 

@@ -17,4 +17,9 @@ for engine in $(engines); do
 	[ "$engine" != builtin ] || "$agent" collapsed --cpu "$work/$engine" | grep -q ';main ' ||
 		fail "$engine: no samples"
 done
+
+# The next program has no alternate signal stack, and no flag of the agent's.
+exec_stack=$(program exec_stack) || exit 1
+said=$(profiled "$work/stack" builtin "$exec_stack" 2>"$work/err") || fail "exec_stack: status $?: $(cat "$work/err")"
+[ "$said" = "flags 2" ] || fail "the next program's signal stack: $said"
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
