@@ -201,6 +201,12 @@ static int attach_parse(struct settings_list *settings, char **argv, int *i)
 		return COMMAND_USAGE;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - argv[*i]), argv[*i]);
+	if (!strcmp(name, "LISTEN") && !strcmp(equals + 1, "off")) {
+		message_print(
+			"attach: with LISTEN=off no command could reach the agent, or end it; "
+			"without it only this user and root can");
+		return COMMAND_USAGE;
+	}
 	return settings_add(settings, name, equals + 1) ? 0 : COMMAND_USAGE;
 }
 

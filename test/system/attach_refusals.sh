@@ -59,7 +59,14 @@ end
 
 # It executes another program when the agent, which never answers, is in it. The command does not wait for longer.
 begin "$refuses" leaves
-refused 'has ended, or executed another program; it is not profiled' LISTEN=off
+refused 'has ended, or executed another program; it is not profiled' "LISTEN=unix:$work/none/socket"
+end
+
+# It could not be ended, so it is not begun.
+begin "$refuses" exits
+! "$agent" attach "$pid" LISTEN=off 2>"$work/err" || fail 'LISTEN=off: attached'
+grep -q 'with LISTEN=off no command could reach the agent' "$work/err" || fail "LISTEN=off: $(cat "$work/err")"
+! grep -q asprof "/proc/$pid/maps" || fail 'LISTEN=off: the agent is in the process'
 end
 
 # It has no memory and no file any more, but its PID.
