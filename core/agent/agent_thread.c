@@ -231,6 +231,10 @@ static void agent_profile(struct session *session, const struct agent_parts *par
 		log_info("%s; the program has given up all files", failure());
 		return;
 	}
+	if (err == -ECANCELED) {
+		log_info("%s; the program ends", failure());
+		return;
+	}
 	if (err) {
 		log_error("%s; profiling is off in this process", failure());
 		return;

@@ -186,7 +186,8 @@ static int session_start_all(struct session *s)
 	if (!source_is_served(&s->all))
 		s->sampling = engine_start_sampling(engine_start_of(s->config, mem));
 	err = source_start(&s->all, s->config, mem, session_open_recording(s));
-	if (!err || err == -EBUSY || !s->has_running_files || !source_is_served(&s->all))
+	if (!err || err == -EBUSY || err == -ECANCELED || !s->has_running_files ||
+	    !source_is_served(&s->all))
 		return err;
 	/* The disk has space for a file, but not for its content. */
 	log_warn("%s; the recording restarts in memory", failure());
@@ -210,15 +211,17 @@ static int session_open_mem(struct session *s)
 void session_start_mem(struct session *s)
 {
 	struct config mem_only = *s->config;
+	int err;
 
 	if (!s->mem.engine || mem_only.native_mem_bytes == OPTION_OFF)
 		return;
 	mem_only.cpu_interval_ns = mem_only.wall_interval_ns = OPTION_OFF;
 	mem_only.engine_options = NULL; /* the configured ones are for the other engine */
-	if (source_start(&s->mem, &mem_only, true, session_open_mem(s))) {
+	err = source_start(&s->mem, &mem_only, true, session_open_mem(s));
+	if (err && err != -ECANCELED)
 		log_error("%s; native memory is not sampled in this process", failure());
+	if (err)
 		source_close(&s->mem);
-	}
 }
 
 void session_stop_mem(struct session *s)

@@ -208,7 +208,7 @@ static int builtin_start(const struct engine_start *wanted)
 	err = builtin_start_all(&r);
 	if (err) {
 		builtin_close_recording();
-		return failed(err == -EBUSY ? err : -EIO,
+		return failed(err == -EBUSY || err == -ECANCELED ? err : -EIO,
 			      "builtin: start failed: cannot start sampling: %s",
 			      err == -EBUSY ? "the program uses the sampling signal itself"
 					    : strerror(-err));

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/agent.h"
 #include "core/clock.h"
 #include "core/cost.h"
 #include "core/own_thread.h"
@@ -39,6 +40,10 @@ static struct {
 
 /* Number of checks while a thread of the program opens the tables. */
 #define OPENING_CHECKS_MAX 1000
+
+/* Pauses until no thread of the program is in these functions: on a busy machine the kernel may suspend one there. */
+#define START_PAUSES_MAX 1000
+#define START_PAUSE_NS   1000000u
 
 /* Live allocations of one stack, while the table is read. */
 struct live {
@@ -381,7 +386,7 @@ static bool mem_early_continue(const struct mem_config *config)
 	       mem_early_open() && atomic_compare_exchange_strong(&early.state, &open, EARLY_NONE);
 }
 
-int mem_start(const struct mem_config *config)
+static int mem_try_start(const struct mem_config *config)
 {
 	int err;
 
@@ -399,6 +404,19 @@ int mem_start(const struct mem_config *config)
 		mem_sample_on(config->interval);
 	}
 	return 0;
+}
+
+int mem_start(const struct mem_config *config)
+{
+	int err = mem_try_start(config);
+
+	for (int i = 0; err == -EAGAIN && i < START_PAUSES_MAX; i++) {
+		if (agent_stop_is_requested())
+			return -ECANCELED;
+		system_sleep(START_PAUSE_NS);
+		err = mem_try_start(config);
+	}
+	return err;
 }
 
 static void mem_early_end(void)

@@ -61,8 +61,8 @@ const char *mem_passed_by(void);
 void mem_start_early(const struct mem_config *config);
 
 /* Start sampling with nothing retained, or continue what mem_start_early() has started with the
- * same interval. Returns 0, -ENOMEM, or -EAGAIN when a thread of the program is delayed inside the
- * sampler. */
+ * same interval. Waits while a thread of the program is delayed inside the sampler, at most for some seconds. Returns 0,
+ * -ENOMEM, -EAGAIN when it stays there, or -ECANCELED when the agent's end is requested meanwhile. */
 int mem_start(const struct mem_config *config);
 
 /* Stop sampling. Later frees still remove entries from the table. */

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/agent_phase.h"
+#include "core/shared.h"
+#include "core/system.h"
 #include "test/fixtures/suite.h"
 
 #define CALLER ((const void *)0x401000)
@@ -340,6 +343,51 @@ static void start_early(uint64_t interval)
 	mem_start_early(&config);
 }
 
+static _Atomic bool is_reading;
+
+/* A thread that the kernel suspends within a call of the allocator. */
+static void *read_long(void *unused)
+{
+	struct mem_resize resize;
+
+	ck_assert(mem_on_realloc_begin(at(1), &resize));
+	is_reading = true;
+	system_sleep(300000000);
+	mem_on_realloc_end(at(1), (void *)(uintptr_t)at(1), 100, 0, &resize, CALLER);
+	return unused;
+}
+
+START_TEST(a_start_waits_for_a_suspended_thread)
+{
+	pthread_t thread;
+
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	ck_assert_int_eq(pthread_create(&thread, NULL, read_long, NULL), 0);
+	while (!is_reading)
+		system_yield();
+	start(0, MEM_OFF);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+START_TEST(a_start_does_not_delay_the_end)
+{
+	struct mem_config config = { .interval = 0, .growth_permil = MEM_OFF, .port = &port };
+	pthread_t thread;
+
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	ck_assert_int_eq(pthread_create(&thread, NULL, read_long, NULL), 0);
+	while (!is_reading)
+		system_yield();
+	atomic_store(&shared->agent.state, AGENT_STARTING | AGENT_STOP);
+	ck_assert_int_eq(mem_start(&config), -ECANCELED);
+	atomic_store(&shared->agent.state, AGENT_NONE);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 START_TEST(early_samples_are_kept)
 {
 	start_early(0);
@@ -556,6 +604,8 @@ int main(void)
 	tcase_add_test(tcase, losses_are_counted);
 	tcase_add_test(tcase, a_failed_resize_may_push_out);
 	tcase_add_test(tcase, stopped_and_started_again);
+	tcase_add_test(tcase, a_start_waits_for_a_suspended_thread);
+	tcase_add_test(tcase, a_start_does_not_delay_the_end);
 	tcase_add_test(tcase, early_samples_are_kept);
 	tcase_add_test(tcase, an_early_start_without_samples_is_continued);
 	tcase_add_test(tcase, early_samples_of_another_interval_are_dropped);
