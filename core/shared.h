@@ -86,7 +86,8 @@ struct shared {
 		_Atomic uint64_t limit;  /* 0: none */
 		_Atomic uint64_t tables; /* as last measured */
 		_Atomic int64_t captures;
-		_Atomic uint64_t refused[4]; /* by enum memory_use */
+		_Atomic uint64_t refused[4];      /* by enum memory_use */
+		uint64_t (*_Atomic unused)(void); /* of the sparse tables; NULL: there are none */
 	} memory;
 
 	/* core/agent.h: requests to the agent thread, and its state. */

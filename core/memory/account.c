@@ -54,6 +54,13 @@ uint64_t memory_eighths(unsigned count, uint64_t bytes)
 	return share && share < bytes ? share : bytes;
 }
 
+uint64_t memory_of_entries(uint64_t count, uint64_t bytes)
+{
+	uint64_t used = count * shared->memory.page;
+
+	return used < bytes ? used : bytes;
+}
+
 bool memory_is_granted(enum memory_use use, uint64_t bytes)
 {
 	if (bytes <= memory_room(use))
@@ -76,6 +83,18 @@ void memory_add_capture(int64_t bytes)
 	atomic_fetch_add(&shared->memory.captures, bytes);
 }
 
+void memory_set_unused(uint64_t (*unused)(void))
+{
+	atomic_store(&shared->memory.unused, unused);
+}
+
+static uint64_t unused_bytes(void)
+{
+	uint64_t (*unused)(void) = atomic_load(&shared->memory.unused);
+
+	return unused ? unused() : 0;
+}
+
 static void measure(unsigned kinds, uint64_t bytes[REGION_KINDS])
 {
 	int pagemap = fd_of_thread(system_thread(), "pagemap", 0);
@@ -83,6 +102,9 @@ static void measure(unsigned kinds, uint64_t bytes[REGION_KINDS])
 	region_measure(shared->memory.page, pagemap, kinds, bytes);
 	if (pagemap >= 0)
 		system_close(pagemap);
+	else
+		bytes[REGION_TABLES] =
+			not_negative((int64_t)(bytes[REGION_TABLES] - unused_bytes()));
 	atomic_store(&shared->memory.tables, bytes[REGION_TABLES]);
 }
 

@@ -52,6 +52,9 @@ bool memory_is_granted(enum memory_use use, uint64_t bytes);
 /* Return BYTES, a table's size; COUNT eighths of the bound if that is less. */
 uint64_t memory_eighths(unsigned count, uint64_t bytes);
 
+/* Return the most that COUNT entries at random positions of a table of BYTES use: one page for each. */
+uint64_t memory_of_entries(uint64_t count, uint64_t bytes);
+
 /* Count a refusal. */
 void memory_count_refusal(enum memory_use use);
 
@@ -60,6 +63,11 @@ uint64_t memory_refusals(void);
 
 /* Add BYTES to the size of all captures; negative when a capture is closed. */
 void memory_add_capture(int64_t bytes);
+
+/* Set the function that returns the bytes of sparse tables that were never written. They do not count where /proc does
+ * not show resident pages, as in a process that has changed its user. UNUSED is of the host's side, and called on the
+ * agent's thread. */
+void memory_set_unused(uint64_t (*unused)(void));
 
 /* Measure the resident pages of the tables. On the agent's thread, about once a second; takes 50 us. */
 void memory_measure(void);

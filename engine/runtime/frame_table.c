@@ -307,6 +307,31 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame)
 	return true;
 }
 
+/* ---- Memory ---- */
+
+static uint64_t tables_used_bytes(const struct tables *t)
+{
+	uint32_t functions = atomic_load(&t->functions_used);
+
+	return memory_of_entries(functions, sizeof(t->functions)) +
+	       memory_of_entries(atomic_load(&t->places_used), sizeof(t->places)) +
+	       memory_of_entries(2 * (uint64_t)functions, sizeof(t->strings)) +
+	       atomic_load(&t->text_used);
+}
+
+/* (The counters of dropped tables are 0.) */
+uint64_t frame_table_unused_bytes(void)
+{
+	uint64_t unused = 0;
+
+	for (unsigned generation = 0; generation < GENERATIONS; generation++) {
+		const struct tables *t = tables_at(generation);
+
+		unused += t ? sizeof(*t) - tables_used_bytes(t) : 0;
+	}
+	return unused;
+}
+
 /* ---- Renewal ---- */
 
 bool frame_table_renew(void)

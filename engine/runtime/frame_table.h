@@ -58,6 +58,9 @@ bool frame_table_find(uintptr_t pc, struct script_frame *frame);
  * got it; callers must not store it. */
 unsigned frame_table_renewals(void);
 
+/* Return the bytes of the table that were never written; at most, as entries are at random positions. */
+uint64_t frame_table_unused_bytes(void);
+
 /* The following functions are for the agent's thread only.
  *
  * Renew the table if it is half full and no older table remains. Returns whether it was renewed. */

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/cost.h"
+#include "core/memory/account.h"
 #include "core/preload_code.h"
 #include "core/system.h"
 #include "engine/reading/stack_memory.h"
@@ -45,8 +46,9 @@ static struct {
 	const struct runtime *_Atomic runtimes[RUNTIME_KINDS]; /* NULL: not searched for */
 	atomic_bool any;
 	struct work *works;
-	_Atomic uint64_t used; /* one bit per workspace */
-	uint64_t used_before;  /* value of used at the last renewal of the frame table */
+	_Atomic uint32_t touched; /* number of workspaces that were ever used, from the first on */
+	_Atomic uint64_t used;    /* one bit per workspace */
+	uint64_t used_before;     /* value of used at the last renewal of the frame table */
 } mixed_stack;
 
 _Static_assert(WORKS == 8 * sizeof(mixed_stack.used), "one bit per workspace");
@@ -78,6 +80,13 @@ static void set_runtime(enum runtime_kind kind, const struct runtime *runtime)
 	atomic_store_explicit(&mixed_stack.any, any, memory_order_release);
 }
 
+static uint64_t unused_bytes(void)
+{
+	uint64_t works = mixed_stack.works ? WORKS - atomic_load(&mixed_stack.touched) : 0;
+
+	return works * sizeof(struct work) + frame_table_unused_bytes();
+}
+
 int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, size_t bytes)
 {
 	static size_t count;
@@ -88,6 +97,7 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 		return 0;
 	}
 	if (!mixed_stack.works) {
+		memory_set_unused(unused_bytes);
 		mixed_stack.works = system_map(WORKS * sizeof(*mixed_stack.works));
 		if (mixed_stack.works)
 			system_empty_in_children(mixed_stack.works,
@@ -118,10 +128,34 @@ void mixed_stack_after_fork(void)
 	unwind_set_java(0, 0);
 	atomic_store(&mixed_stack.any, false);
 	atomic_store(&mixed_stack.used, 0);
+	atomic_store(&mixed_stack.touched, 0);
 	mixed_stack_several(false);
 }
 
-/* NULL if all are in use. */
+static void work_release(struct work *work)
+{
+	uint64_t bit = UINT64_C(1) << (work - mixed_stack.works);
+
+	atomic_fetch_and_explicit(&mixed_stack.used, ~bit, memory_order_release);
+}
+
+/* False if WORK was never used, and there is no memory for it. */
+static bool work_is_granted(const struct work *work)
+{
+	uint32_t number = (uint32_t)(work - mixed_stack.works) + 1;
+	uint32_t touched = atomic_load_explicit(&mixed_stack.touched, memory_order_relaxed);
+
+	if (number <= touched)
+		return true;
+	if (!memory_is_granted(MEMORY_STACK, sizeof(*work)))
+		return false;
+	while (touched < number &&
+	       !atomic_compare_exchange_weak(&mixed_stack.touched, &touched, number))
+		;
+	return true;
+}
+
+/* NULL if all are in use, or there is no memory for one more. */
 static struct work *work_acquire(void)
 {
 	uint64_t used = atomic_load_explicit(&mixed_stack.used, memory_order_relaxed), bit;
@@ -133,15 +167,12 @@ static struct work *work_acquire(void)
 		bit = ~used & (used + 1); /* the lowest free bit */
 	} while (!atomic_compare_exchange_weak(&mixed_stack.used, &used, used | bit));
 	work = &mixed_stack.works[__builtin_ctzll(bit)];
-	atomic_fetch_add(&work->times, 1);
-	return work;
-}
-
-static void work_release(struct work *work)
-{
-	uint64_t bit = UINT64_C(1) << (work - mixed_stack.works);
-
-	atomic_fetch_and_explicit(&mixed_stack.used, ~bit, memory_order_release);
+	if (work_is_granted(work)) {
+		atomic_fetch_add(&work->times, 1);
+		return work;
+	}
+	work_release(work);
+	return NULL;
 }
 
 /* ---- Renewal of the frame table ---- */

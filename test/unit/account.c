@@ -2,6 +2,7 @@
 #include "core/memory/account.h"
 
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +88,39 @@ START_TEST(signal_stacks_and_the_engine_do_not_count)
 }
 END_TEST
 
+static uint64_t one_mib(void)
+{
+	return (uint64_t)MIB;
+}
+
+/* A process that has changed its user may not read its own pagemap. */
+START_TEST(unused_bytes_do_not_count_without_a_pagemap)
+{
+	struct memory_account account;
+	uint64_t readable;
+
+	ck_assert_ptr_nonnull(system_map((size_t)(3 * MIB)));
+	memory_set_unused(one_mib);
+	memory_account_read(&account);
+	readable = account.tables;
+	ck_assert_uint_eq(readable, 0);
+	ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
+	if (!geteuid())
+		ck_assert_int_eq(setresuid(65534, 65534, 65534), 0);
+	memory_account_read(&account);
+	ck_assert_uint_eq(account.tables, 2 * MIB);
+}
+END_TEST
+
+START_TEST(entries_use_a_page_each)
+{
+	memory_account_open(0, 4096);
+	ck_assert_uint_eq(memory_of_entries(0, 10 * 4096), 0);
+	ck_assert_uint_eq(memory_of_entries(3, 10 * 4096), 3 * 4096);
+	ck_assert_uint_eq(memory_of_entries(UINT32_MAX, 10 * 4096), 10 * 4096);
+}
+END_TEST
+
 START_TEST(a_share_is_at_most_the_bytes)
 {
 	ck_assert_uint_eq(memory_eighths(1, 2 * MIB), MIB);
@@ -137,6 +171,8 @@ int main(void)
 	tcase_add_test(tests, refuses_in_the_order_of_uses);
 	tcase_add_test(tests, everything_counts_together);
 	tcase_add_test(tests, signal_stacks_and_the_engine_do_not_count);
+	tcase_add_test(tests, unused_bytes_do_not_count_without_a_pagemap);
+	tcase_add_test(tests, entries_use_a_page_each);
 	tcase_add_test(tests, a_share_is_at_most_the_bytes);
 	tcase_add_test(tests, off);
 	tcase_add_test(tests, in_a_forked_child);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/memory/account.h"
 #include "test/fixtures/suite.h"
 
 #define THREADS 4
@@ -181,6 +182,33 @@ static void is_called(uintptr_t pc, const char *name, uint32_t line)
 	ck_assert_uint_eq(frame.line, line);
 }
 
+/* Memory that was written counts as used, at random positions by pages; a dropped table has none. */
+START_TEST(unused_bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t empty, used;
+	char name[16];
+
+	memory_account_open(0, page);
+	empty = frame_table_unused_bytes();
+	ck_assert_uint_gt(empty, 4u << 20);
+	place(function(1, "a", "b"), 1, 1);
+	used = empty - frame_table_unused_bytes();
+	ck_assert_uint_ge(used, 3 * page);
+	ck_assert_uint_le(used, 5 * page);
+	for (unsigned i = 2; i < ENOUGH; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		place(function(i, name, "b"), 1, 1);
+	}
+	used = empty - frame_table_unused_bytes();
+	ck_assert_uint_ge(used, 3u << 20);
+	ck_assert_uint_le(used, 4u << 20);
+	ck_assert(frame_table_renew());
+	frame_table_drop();
+	ck_assert_uint_ge(frame_table_unused_bytes(), 2 * empty);
+}
+END_TEST
+
 START_TEST(renewed)
 {
 	uintptr_t early = place(function(31, "early", "first"), 1, 5), later, kept;
@@ -340,6 +368,7 @@ int main(void)
 	tcase_add_test(open, not_described);
 	tcase_add_test(open, told_by_many);
 	tcase_add_test(open, full);
+	tcase_add_test(open, unused_bytes);
 	tcase_add_test(open, renewed);
 	tcase_add_test(open, renewed_for_ever);
 	tcase_add_test(open, renewed_under_walks);
