@@ -353,7 +353,7 @@ const struct option option_table[] = {
 	  .min = MIB(2),
 	  .max = GIB(64),
 	  .off = 0,
-	  .fallback = "32m",
+	  .fallback = "16m",
 	  .help = "Maximum memory of the agent in the program's process, without "
 		  "async-profiler, undelivered recordings and signal stacks of threads. At the "
 		  "limit, "

@@ -74,7 +74,7 @@ static const struct {
 	{ "START_DELAY=off", offsetof(struct config, start_delay_ns), 0 },
 	{ "MEMORY=off", offsetof(struct config, memory_bytes), 0 },
 	{ "MEMORY=2m", offsetof(struct config, memory_bytes), 2 << 20 },
-	{ "X=", offsetof(struct config, memory_bytes), 32 << 20 },
+	{ "X=", offsetof(struct config, memory_bytes), 16 << 20 },
 	{ "SPOOL_MAX_BYTES=off", offsetof(struct config, spool_max_bytes), OPTION_OFF },
 	{ "EXIT_TIMEOUT=off", offsetof(struct config, exit_timeout_ns), 0 },
 	{ "STALLS=on", offsetof(struct config, stalls_ns), 10000000 },
