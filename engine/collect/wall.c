@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "core/clock.h"
 #include "core/cost.h"
@@ -640,6 +641,23 @@ static void wall_write_earlier(struct jfr_writer *jfr, const struct sample *samp
 	}
 }
 
+/* Return END if WAIT is one of an event loop. A call at a ring returns the number of submitted requests instead. */
+static uint8_t wall_loop_end(const struct wait *wait, enum ready_wait_end end)
+{
+	return wait->cause == WAIT_IDLE && wait->number != SYS_io_uring_enter ? (uint8_t)end
+									      : READY_WAIT_UNKNOWN;
+}
+
+/* The end of W's last wait, if the signal was delivered when the thread left that call. */
+static uint8_t wall_end_now(const struct thread_wall *w, const struct sample *sample)
+{
+	bool has_left = sample->state != JFR_STATE_SLEEPING && sample->count &&
+			sample->pcs[0] == w->asked_wait.pc;
+
+	return has_left ? wall_loop_end(&w->asked_wait, ready_wait_now(sample->args[2]))
+			: READY_WAIT_UNKNOWN;
+}
+
 void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 {
 	static const uint32_t once[WAIT_STATES] = { [WAIT_UNKNOWN] = 1 };
@@ -652,8 +670,9 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 		return;
 	}
 	wall_owner_deliver(t, sample);
-	if (ready_wait_before(sample->args[2]))
-		w->loop_end = w->wait.end = (uint8_t)ready_wait_before(sample->args[2]);
+	w->wait.end = wall_loop_end(&w->wait, ready_wait_before(sample->args[2]));
+	if (w->wait.end)
+		w->loop_end = w->wait.end;
 	wall_count_returns(w, sample->ticks);
 	wall_write_event(jfr, t);
 	wall_write_earlier(jfr, sample, w);
@@ -665,8 +684,10 @@ void wall_record(struct jfr_writer *jfr, const struct sample *sample)
 	w->cpu_ns = sample->args[1];
 	if (sample->state == JFR_STATE_SLEEPING)
 		wall_record_sleeper(w, sample);
-	w->asked_wait.end = (uint8_t)ready_wait_now(sample->args[2]);
-	if (!w->asked_wait.end)
+	w->asked_wait.end = wall_end_now(w, sample);
+	if (w->asked_wait.end)
+		w->loop_end = w->asked_wait.end;
+	else
 		w->asked_wait.end = w->loop_end;
 	/* None: this sample was still in the ring when another one was requested. */
 	wall_write_owed(jfr, sample, w->owed, &w->asked_wait);

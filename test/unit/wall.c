@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "core/clock.h"
 #include "core/random.h"
@@ -741,6 +742,7 @@ START_TEST(an_event_loops_wait_that_has_just_ended)
 	begin(1);
 	finds(WAIT_WAITING, WAIT_IDLE);
 	found.has_timeout = true;
+	found.pc = 0x30;
 	visit(0, 2);
 	end_now = READY_WAIT_READY;
 	runs(0, 0x30);
@@ -750,6 +752,62 @@ START_TEST(an_event_loops_wait_that_has_just_ended)
 	expect_event(0, 100, 0x30, JFR_STATE_SLEEPING, 2);
 	ck_assert_str_eq(events[0].wait, "state=waiting\ncause=idle\n");
 	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=timer\n");
+}
+END_TEST
+
+/* The signal arrives when the thread leaves a later call, which tells nothing about the event loop's wait. */
+START_TEST(a_call_after_an_event_loops_wait)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.has_timeout = true;
+	found.pc = 0x30;
+	visit(0, 1);
+	end_now = READY_WAIT_READY;
+	runs(0, 0x30);
+	visit(1, 2);
+	end_now = READY_WAIT_TIMED_OUT;
+	runs(0, 0x40);
+	expect_event(1, 100, 0x40, JFR_STATE_SLEEPING, 2);
+	ck_assert_str_eq(events[1].wait, "state=waiting\ncause=idle\n");
+}
+END_TEST
+
+/* The sample before interrupted a wait for something else. */
+START_TEST(the_end_of_another_wait_is_not_that_of_an_event_loops)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.has_timeout = true;
+	found.pc = 0x30;
+	visit(0, 1);
+	end_now = READY_WAIT_READY;
+	runs(0, 0x30);
+	finds(WAIT_WAITING, WAIT_LOCK);
+	end_now = READY_WAIT_UNKNOWN;
+	visit(1, 1);
+	sleeps(0, 0x50);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.has_timeout = true;
+	threads[0].cpu_ns += MS;
+	visit(2, 1);
+	end_before = READY_WAIT_TIMED_OUT;
+	runs(0, 0x40);
+	ck_assert_str_eq(events[event_count - 1].wait, "state=waiting\ncause=idle\n");
+}
+END_TEST
+
+/* The result of a wait at a ring is the number of submitted requests. */
+START_TEST(a_wait_at_a_ring_that_has_just_ended)
+{
+	begin(1);
+	finds(WAIT_WAITING, WAIT_IDLE);
+	found.number = SYS_io_uring_enter;
+	found.pc = 0x30;
+	visit(0, 1);
+	end_now = READY_WAIT_TIMED_OUT;
+	runs(0, 0x30);
+	ck_assert_ptr_nonnull(strstr(events[0].wait, "cause=idle\n"));
 }
 END_TEST
 
@@ -1270,6 +1328,9 @@ int main(void)
 	tcase_add_loop_test(tests, a_sleeper_that_waits_for_something_else, 0, 2);
 	tcase_add_test(tests, a_sleeper_that_is_woken_and_has_no_processor);
 	tcase_add_test(tests, an_event_loops_wait_that_has_just_ended);
+	tcase_add_test(tests, a_call_after_an_event_loops_wait);
+	tcase_add_test(tests, the_end_of_another_wait_is_not_that_of_an_event_loops);
+	tcase_add_test(tests, a_wait_at_a_ring_that_has_just_ended);
 	tcase_add_test(tests, an_event_loops_wait_that_goes_on);
 	tcase_add_loop_test(tests, the_end_of_an_event_loops_wait, 0,
 			    sizeof(loop_waits) / sizeof(loop_waits[0]));
