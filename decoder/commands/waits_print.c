@@ -144,25 +144,44 @@ static void print_chain(const struct waits *w, uint32_t i)
 	}
 }
 
+/* Print "joins thread 12, in crunch, during". */
+static void print_joined(const struct waits *w, const struct wait_owner *owner)
+{
+	const struct profile *p = w->profile;
+
+	printf("joins %s", intern_text(&p->names, owner->on));
+	if (owner->frame)
+		printf(", in %s,", profile_frame_name(p, owner->frame));
+	fputs(" during", stdout);
+}
+
+/* Print "flush_log held log_mutex during". */
+static void print_holder(const struct waits *w, const struct wait_owner *owner, uint32_t thread,
+			 bool is_gil)
+{
+	const char *on = intern_text(&w->profile->names, owner->on);
+
+	if (owner->frame)
+		fputs(profile_frame_name(w->profile, owner->frame), stdout);
+	else
+		print_place(w, 0, thread);
+	printf(" held %s during", *on ? wait_lock_name(on) : is_gil ? "the GIL" : "it");
+}
+
 static void print_owner(const struct waits *w, const struct wait_group *group,
 			const struct wait_owner *owner)
 {
 	const struct profile *p = w->profile;
 	const struct sample *s = &p->samples[owner->sample];
 	const struct wait *wait = profile_wait(p, s->wait);
-	const char *on = intern_text(&p->names, owner->on);
+	uint32_t thread = thread_index_find(&w->groups.threads_by_id, p, s->thread, wait->owner);
 
 	fputs("  ", stdout);
-	if (owner->frame)
-		fputs(profile_frame_name(p, owner->frame), stdout);
+	if (wait->cause == WAIT_CHILD)
+		print_joined(w, owner);
 	else
-		print_place(w, 0,
-			    thread_index_find(&w->groups.threads_by_id, p, s->thread, wait->owner));
-	printf(" held %s during %.0f%% of this",
-	       *on                       ? wait_lock_name(on)
-	       : wait->cause == WAIT_GIL ? "the GIL"
-					 : "it",
-	       percent(owner->weight, group->weight));
+		print_holder(w, owner, thread, wait->cause == WAIT_GIL);
+	printf(" %.0f%% of this", percent(owner->weight, group->weight));
 	print_chain(w, owner->sample);
 	putchar('\n');
 }

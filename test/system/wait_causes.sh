@@ -27,6 +27,8 @@ judge() {
 
 waits=$(program wait_causes)
 compare all "$waits" "${THREADS:-2}"
+"$agent" waits --thread wait_causes "$work/out"/*.jfr >"$work/joins" || fail "waits: status $?"
+grep -Eq '^  joins thread [0-9]+, in [a-z_]+, during [0-9]+% of this' "$work/joins" || fail "$(cat "$work/joins")"
 if [ "$(id -u)" = 0 ]; then
 	for_everybody
 	chmod 777 "$work"
