@@ -112,13 +112,13 @@ static bool read_rows(FILE *file, size_t list, unsigned *rows, bool (*is_wanted)
 	return true;
 }
 
-void socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(uint64_t inode),
+bool socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(uint64_t inode),
 		       bool (*visit)(uint64_t inode, const struct socket_row *row))
 {
 	unsigned rows = SOCKET_ROWS_MAX;
 	bool goes_on = true;
 
-	for (size_t i = 0; i < COUNT(files) && goes_on; i++) {
+	for (size_t i = 0; i < COUNT(files) && goes_on && rows; i++) {
 		FILE *file = open_list(files[i].path);
 
 		if (!file)
@@ -126,4 +126,5 @@ void socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(u
 		goes_on = read_rows(file, i, &rows, is_wanted, visit);
 		fclose(file);
 	}
+	return !goes_on || rows;
 }

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/units.h"
 #include "engine/process/proc_file.h"
 #include "engine/wait/socket_table.h"
@@ -125,9 +126,14 @@ static bool peer_set(uint64_t inode, const struct socket_row *row)
  * not end the connection or free the port. */
 static void peers_read(void)
 {
+	static bool is_logged;
 	uint64_t begin_ns = clock_cpu_ns(), now_ns = clock_monotonic_ns();
 
-	socket_table_read(proc_file_open, peer_is_wanted, peer_set);
+	if (!socket_table_read(proc_file_open, peer_is_wanted, peer_set) && !is_logged) {
+		is_logged = true;
+		log_warn("the system has more than %u sockets: the peers of some are unknown",
+			 SOCKET_ROWS_MAX);
+	}
 	for (size_t i = 0; i < PEERS; i++)
 		peers[i].is_read = true;
 	if (peers_due_ns + READ_BURST_NS < now_ns)

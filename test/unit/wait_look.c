@@ -278,14 +278,14 @@ START_TEST(lines_of_sockets)
 END_TEST
 
 /* Closed connections, which belong to no process, and then one that is open. */
-#define CLOSED_ROWS 100000
+static int closed_rows;
 
 static FILE *open_long_list(const char *path)
 {
 	FILE *file = tmpfile();
 
 	ck_assert_ptr_nonnull(file);
-	for (int i = 0; i < CLOSED_ROWS && strstr(path, "tcp"); i++)
+	for (int i = 0; i < closed_rows && strstr(path, "tcp"); i++)
 		fprintf(file,
 			"%4d: 0100007F:1F90 0100007F:%04X 06 00000000:00000000 03:00000000 "
 			"00000000     0"
@@ -313,9 +313,20 @@ static bool find_row(uint64_t inode, const struct socket_row *row)
 /* In the lists of TCP and of TCP over IPv6; or in the first one only. */
 START_TEST(a_socket_after_many_closed_ones)
 {
+	closed_rows = 100000;
 	rows_needed = (unsigned)_i;
-	socket_table_read(open_long_list, is_wanted_row, find_row);
+	ck_assert(socket_table_read(open_long_list, is_wanted_row, find_row));
 	ck_assert_uint_eq(rows_found, rows_needed < 2 ? 1 : 2);
+}
+END_TEST
+
+START_TEST(a_socket_after_too_many_closed_ones)
+{
+	rows_found = 0;
+	closed_rows = SOCKET_ROWS_MAX;
+	rows_needed = 1;
+	ck_assert(!socket_table_read(open_long_list, is_wanted_row, find_row));
+	ck_assert_uint_eq(rows_found, 0);
 }
 END_TEST
 
@@ -468,6 +479,7 @@ int main(void)
 	tcase_add_loop_test(tests, timers_of_event_loops, 0, COUNT(loops));
 	tcase_add_test(tests, pipes_and_sockets);
 	tcase_add_loop_test(tests, a_socket_after_many_closed_ones, 1, 4);
+	tcase_add_test(tests, a_socket_after_too_many_closed_ones);
 	tcase_add_loop_test(tests, lines_of_sockets, 0, COUNT(socket_rows));
 	tcase_add_test(tests, longest_path_of_a_socket);
 	tcase_add_loop_test(tests, texts_of_addresses, 0, COUNT(addresses));
