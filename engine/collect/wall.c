@@ -281,7 +281,7 @@ static struct wall_owner *wall_request_owner(const struct wait *wait)
 }
 
 /* The lock that sleeping T waits for may have another owner now, or the owner may have run. Then the
- * samples so far are an event of their own. Returns false if the owner has released the lock and woken T. */
+ * samples so far are an event of their own, unless the lock was handed over to that owner. Returns false if the owner has released the lock and woken T. */
 static bool wall_follow_owner(struct thread *t, struct thread_wall *w)
 {
 	struct wait now = w->wait;
@@ -299,8 +299,10 @@ static bool wall_follow_owner(struct thread *t, struct thread_wall *w)
 	next = wall_request_owner(&now);
 	if (is_same && !next && !w->owner)
 		return true;
-	wall_write_event(wall.jfr, t);
+	if (!w->wait.is_handed_over)
+		wall_write_event(wall.jfr, t);
 	w->wait.owner = now.owner;
+	w->wait.is_handed_over = now.is_handed_over;
 	wall_owner_free(w->owner);
 	w->owner = next;
 	return true;

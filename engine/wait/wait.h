@@ -21,6 +21,7 @@ struct wait {
 	uintptr_t lock;      /* address of the futex; 0: none */
 	pid_t owner;         /* of the lock; 0: unknown */
 	uint8_t owner_kinds; /* forms of the lock that are possible: 1 << enum wait_owner_kind */
+	bool is_handed_over; /* a reader waits for a writer that has the lock, but has not run since */
 	char *object;        /* malloc'd; NULL: none */
 };
 

@@ -43,6 +43,25 @@ static bool is_other_thread(void *waiter, pid_t tid)
 	return tid != *(pid_t *)waiter && !system_thread_is_gone(tid) && !own_thread_has_id(tid);
 }
 
+/* Words of glibc's read-write lock, from its first one on. Readers wait at the third one. */
+enum { READERS = 0, READERS_FUTEX = 2, WRITER = 6, PREFERENCE = 12, RWLOCK_WORDS = 13 };
+
+#define WRITE_PHASE  1u
+#define WRITE_LOCKED 2u
+
+#define PREFERS_READERS 0 /* PTHREAD_RWLOCK_PREFER_READER_NP */
+
+/* The last reader gives the lock to a waiting writer, which stores its id when it runs. Readers wait until that writer
+ * unlocks, unless the lock prefers writers: then the next one may be another writer. */
+static bool is_handed_over(uintptr_t futex)
+{
+	uint32_t words[RWLOCK_WORDS];
+
+	return !process_memory_read(futex - READERS_FUTEX * sizeof(*words), words, sizeof(words)) &&
+	       (words[READERS] & (WRITE_PHASE | WRITE_LOCKED)) == (WRITE_PHASE | WRITE_LOCKED) &&
+	       !words[WRITER] && words[PREFERENCE] == PREFERS_READERS;
+}
+
 void wait_find_owner(struct wait *wait, pid_t tid)
 {
 	uint32_t words[WAIT_OWNER_WORDS];
@@ -52,4 +71,6 @@ void wait_find_owner(struct wait *wait, pid_t tid)
 	while (count && process_memory_read(wait->lock, words, count * sizeof(*words)))
 		count--;
 	wait->owner = wait_owner_of_words(words, count, is_other_thread, &tid, &wait->owner_kinds);
+	wait->is_handed_over = !wait->owner && wait->owner_kinds & 1u << WAIT_OWNER_RWLOCK &&
+			       is_handed_over(wait->lock);
 }

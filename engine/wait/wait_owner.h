@@ -18,7 +18,7 @@ enum wait_owner_kind {
 #define WAIT_OWNER_ANY UINT8_MAX /* the form is not known yet */
 
 /* Set the owner of WAIT, a futex of thread TID, to the thread that the lock's words name now, in
- * the forms of WAIT. If these are all, it is a guess: any word may be a thread's id by accident.
+ * the forms of WAIT, and is_handed_over. If these are all, it is a guess: any word may be a thread's id by accident.
  * wait_set_cause_by_stack() removes wrong guesses. */
 void wait_find_owner(struct wait *wait, pid_t tid);
 

@@ -174,6 +174,7 @@ void wait_set_cause_by_stack(struct wait *wait, struct symbols *symbols, const u
 	if (!use || !(wait->owner_kinds & use->owner_kinds))
 		wait->owner = 0;
 	wait->owner_kinds = use ? use->owner_kinds : 0;
+	wait->is_handed_over &= wait->owner_kinds == RWLOCK;
 }
 
 void wait_stack_forget(void)

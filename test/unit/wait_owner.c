@@ -2,6 +2,8 @@
 #include "engine/wait/wait_owner.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,11 +74,70 @@ START_TEST(locks_of_the_c_library)
 }
 END_TEST
 
+static pthread_rwlock_t handed = PTHREAD_RWLOCK_INITIALIZER;
+static atomic_bool is_in_handler, may_return, may_unlock;
+static _Atomic pid_t writer;
+
+static void wait_until(atomic_bool *flag)
+{
+	while (!atomic_load(flag))
+		usleep(1000);
+}
+
+static void stay(int signo)
+{
+	(void)signo;
+	atomic_store(&is_in_handler, true);
+	wait_until(&may_return);
+}
+
+static void *writes(void *unused)
+{
+	atomic_store(&writer, (pid_t)syscall(SYS_gettid));
+	pthread_rwlock_wrlock(&handed);
+	wait_until(&may_unlock);
+	pthread_rwlock_unlock(&handed);
+	return unused;
+}
+
+/* The writer is kept from running by a signal handler. */
+START_TEST(a_lock_that_is_handed_over)
+{
+	pid_t self = (pid_t)syscall(SYS_gettid);
+	struct wait wait = { .lock = (uintptr_t)&handed + 8, .owner_kinds = WAIT_OWNER_ANY };
+	pthread_t thread;
+
+	signal(SIGUSR1, stay);
+	pthread_rwlock_rdlock(&handed);
+	ck_assert(!pthread_create(&thread, NULL, writes, NULL));
+	while (!(*(volatile uint32_t *)&handed & 2)) /* it has begun to wait */
+		usleep(1000);
+	wait_find_owner(&wait, self);
+	ck_assert(!wait.is_handed_over);
+	pthread_kill(thread, SIGUSR1);
+	wait_until(&is_in_handler);
+	pthread_rwlock_unlock(&handed);
+	wait_find_owner(&wait, self);
+	ck_assert_int_eq(wait.owner, 0);
+	ck_assert(wait.is_handed_over);
+	atomic_store(&may_return, true);
+	while (!wait.owner)
+		wait_find_owner(&wait, self);
+	ck_assert_int_eq(wait.owner, writer);
+	ck_assert(!wait.is_handed_over);
+	atomic_store(&may_unlock, true);
+	pthread_join(thread, NULL);
+	wait_find_owner(&wait, self);
+	ck_assert(!wait.is_handed_over);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
 
 	tcase_add_loop_test(tests, words, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tests, locks_of_the_c_library);
+	tcase_add_test(tests, a_lock_that_is_handed_over);
 	return suite_run(tests);
 }

@@ -126,8 +126,10 @@ START_TEST(owner_of_another_form)
 	struct wait wait = futex(0x2000);
 
 	wait.owner_kinds = 1u << WAIT_OWNER_RWLOCK;
+	wait.is_handed_over = true;
 	set_cause(&wait, MUTEX, WORK);
 	ck_assert_int_eq(wait.owner, 0);
+	ck_assert(!wait.is_handed_over);
 	ck_assert_uint_eq(wait.owner_kinds, 1u << WAIT_OWNER_MUTEX | 1u << WAIT_OWNER_WORD);
 }
 END_TEST

@@ -203,6 +203,7 @@ static bool is_chain;
 void wait_find_owner(struct wait *wait, pid_t tid)
 {
 	wait->owner = is_chain ? tid + 1 : found.owner;
+	wait->is_handed_over = found.is_handed_over;
 }
 
 bool runtimes_lock_at(uintptr_t futex, pid_t *holder)
@@ -1062,6 +1063,26 @@ START_TEST(the_owner_is_interrupted_after_the_waiter)
 }
 END_TEST
 
+/* The owner of a read-write lock has no processor yet when its reader begins to wait. */
+START_TEST(a_lock_that_is_handed_over)
+{
+	begin(2);
+	wall_state(&threads[1].slot)->due_ns = UINT64_MAX;
+	finds_owner(0);
+	found.is_handed_over = true;
+	visit(0, 1);
+	sleeps(0, 0x30);
+	visit(1, 2);
+	found.is_handed_over = false;
+	found.owner = 101;
+	visit(3, 1);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x30, JFR_STATE_SLEEPING, 4);
+	ck_assert_ptr_nonnull(strstr(events[0].wait, "owner=101\n"));
+}
+END_TEST
+
 /* The signal wakes the owner: a later look would find it runnable. */
 START_TEST(the_owner_is_visited_before_its_signal)
 {
@@ -1318,6 +1339,7 @@ int main(void)
 	tcase_add_test(tests, each_visit_counts_with_its_cause);
 	tcase_add_test(tests, visits_at_the_known_place_count_there);
 	tcase_add_test(tests, the_owner_is_interrupted_after_the_waiter);
+	tcase_add_test(tests, a_lock_that_is_handed_over);
 	tcase_add_test(tests, the_owner_is_visited_before_its_signal);
 	tcase_add_test(tests, an_owner_at_its_known_place_gets_no_signal);
 	tcase_add_test(tests, a_waiter_that_the_owner_has_woken);
