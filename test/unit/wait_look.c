@@ -422,6 +422,13 @@ START_TEST(functions_of_the_kernel)
 	ck_assert_int_eq(wait_cause_of_function("anon_pipe_read"), WAIT_PIPE_READ);
 	ck_assert_int_eq(wait_cause_of_function("hrtimer_nanosleep"), WAIT_SLEEP);
 	ck_assert_int_eq(wait_cause_of_function("unknown"), WAIT_SYSCALL);
+	/* Writers of one file, with fsync(2). */
+	ck_assert_int_eq(wait_cause_of_function("submit_bio_wait"), WAIT_FILE);
+	ck_assert_int_eq(wait_cause_of_function("__filemap_get_folio"), WAIT_FILE);
+	ck_assert_int_eq(wait_cause_of_function("__folio_lock"), WAIT_FILE);
+	ck_assert_int_eq(wait_cause_of_function("inode_wait_for_writeback"), WAIT_FILE);
+	ck_assert_int_eq(wait_cause_of_function("ext4_buffered_write_iter"), WAIT_FILE);
+	ck_assert_int_eq(wait_cause_of_function("__sync_dirty_buffer"), WAIT_FILE);
 }
 END_TEST
 
