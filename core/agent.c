@@ -110,6 +110,11 @@ bool agent_exists(void)
 	return atomic_load(&shared->agent.state) != AGENT_NONE;
 }
 
+bool agent_is_delayed(void)
+{
+	return atomic_fetch_or(&shared->agent.state, 0) == AGENT_DELAYED;
+}
+
 bool agent_is_running(void)
 {
 	return agent_get_phase() == AGENT_RUNNING && !atomic_load(&shared->agent.is_paused);

@@ -30,6 +30,9 @@ int agent_failure(void);
 /* True when the agent thread exists: it profiles or will begin to. Async-signal-safe. */
 bool agent_exists(void);
 
+/* True during the start delay: no engine has been chosen. Also a full memory barrier. Async-signal-safe. */
+bool agent_is_delayed(void);
+
 /* True from the first possible sample to the last, except during a pause. */
 bool agent_is_running(void);
 

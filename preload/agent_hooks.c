@@ -264,8 +264,9 @@ static void on_signal_claimed(int signo)
 				 "samples; the builtin engine profiles this process from now on",
 		       signo);
 	sampler_give_up(signo);
-	agent_stop(builtin ? 0 : process_config()->exit_timeout_ns);
-	if (!builtin)
+	if (builtin)
+		agent_stop(0);
+	else
 		process_change_engine();
 }
 
@@ -283,12 +284,12 @@ static void on_syscall_dispatch(bool armed)
 /* async-profiler reads the counter in the program's threads. (Java itself could not run without it.) */
 static void on_tsc_disabled(void)
 {
-	if (!shared->async_profiler || agent_serves_engine())
+	if (!shared->async_profiler || process_config()->engine == ENGINE_BUILTIN ||
+	    agent_serves_engine())
 		return;
 	log_warn_later("the program forbids a thread the timestamp counter (PR_SET_TSC %d), which "
 		       "async-profiler reads; the builtin engine profiles this process from now on",
 		       PR_TSC_SIGSEGV);
-	agent_stop(process_config()->exit_timeout_ns);
 	process_change_engine();
 }
 

@@ -270,8 +270,16 @@ int process_stop_agent(void)
 
 void process_change_engine(void)
 {
+	bool samples_mem = may_sample_mem();
+
 	config.engine = ENGINE_BUILTIN;
 	config.engine_options = NULL; /* for async-profiler */
+	if (agent_is_delayed()) {
+		if (!samples_mem)
+			start_mem_early();
+		return;
+	}
+	agent_stop(config.exit_timeout_ns);
 	start_mem_early();
 	agent_start_logged(0);
 }

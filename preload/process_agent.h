@@ -22,8 +22,8 @@ bool process_cancel_start(void);
  * Async-signal-safe. */
 bool process_agent_start_thread(void);
 
-/* Start an agent with the builtin engine: async-profiler cannot continue in this process, and its agent has stopped.
- * Async-signal-safe. */
+/* Profile this process by the builtin engine from now on, because async-profiler cannot continue. An agent in its
+ * start delay chooses that engine later. Any other agent is stopped, and a new one started. Async-signal-safe. */
 void process_change_engine(void);
 
 /* Suspend the agent for a call of the program that none of its threads may see. END stops these threads and returns

@@ -1,7 +1,7 @@
-/* Forbids itself the timestamp counter, by prctl(2) or, with an argument, by syscall(2). Then it
- * computes, waits and allocates in the main thread and in a new one. Prints how often the counter
- * was read nevertheless: never by the program, so by other code in its threads. Usage:
- * forbids_ticks [raw] */
+/* Computes, then forbids itself the timestamp counter, by prctl(2) or, with "raw", by syscall(2).
+ * With "first" it forbids the counter before all. Then it computes, waits and allocates in the main
+ * thread and in a new one. Prints how often the counter was read nevertheless: never by the
+ * program, so by other code in its threads. Usage: forbids_ticks [raw|first] */
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -53,12 +54,13 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 	int failed;
+	const char *how = argc > 1 ? argv[1] : "";
 
-	(void)argv;
 	signal(SIGSEGV, on_fault);
-	burn(NULL);
-	failed = argc > 1 ? (int)syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0)
-			  : prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+	if (strcmp(how, "first"))
+		burn(NULL);
+	failed = !strcmp(how, "raw") ? (int)syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0)
+				     : prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 	if (failed)
 		return 77;
 	pthread_create(&thread, NULL, burn, NULL);

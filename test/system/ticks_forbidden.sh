@@ -40,3 +40,7 @@ fi
 try 700 async-profiler --
 grep -q 'the builtin engine profiles this process' "$work/err" || fail "async-profiler: no line: $(cat "$work/err")"
 try 1 async-profiler START_DELAY=700ms --
+# The program forbids itself the counter in the start delay, before the agent has chosen an engine.
+try 1 async-profiler START_DELAY=300ms -- first
+grep -q 'the builtin engine profiles this process' "$work/err" || fail "in the start delay: no line: $(cat "$work/err")"
+[ "$(grep -c 'timestamp counter' "$work/err")" = 1 ] || fail "in the start delay: $(cat "$work/err")"
