@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -117,6 +118,57 @@ void *engine_memset(void *memory, int byte, size_t bytes)
 	return memory;
 }
 
+struct sort {
+	char *scratch; /* for half of the elements */
+	size_t bytes;  /* of an element */
+	int (*compare)(const void *, const void *);
+};
+
+/* Merge the sorted left half, which is in the scratch memory, and the sorted right half of ARRAY. Stable. */
+static void merge_halves(const struct sort *sort, char *array, size_t half, size_t count)
+{
+	char *left = sort->scratch, *right = array + half * sort->bytes;
+	char *left_end = left + half * sort->bytes, *end = array + count * sort->bytes;
+
+	for (; left < left_end && right < end; array += sort->bytes) {
+		char **next = sort->compare(right, left) < 0 ? &right : &left;
+
+		memcpy(array, *next, sort->bytes);
+		*next += sort->bytes;
+	}
+	memcpy(array, left, (size_t)(left_end - left));
+}
+
+static void merge_sort(const struct sort *sort, char *array, size_t count)
+{
+	size_t half = count / 2;
+
+	if (count < 2)
+		return;
+	merge_sort(sort, array, half);
+	merge_sort(sort, array + half * sort->bytes, count - half);
+	memcpy(sort->scratch, array, half * sort->bytes);
+	merge_halves(sort, array, half, count);
+}
+
+/* For a large array, the C library's function allocates memory from the program's heap, which maps it at an address
+ * that the program may map again. */
+void engine_qsort(void *array, size_t count, size_t bytes,
+		  int (*compare)(const void *, const void *))
+{
+	struct sort sort = { .bytes = bytes, .compare = compare };
+
+	if (count < 2)
+		return;
+	sort.scratch = block_allocate(count / 2 * bytes);
+	if (sort.scratch) {
+		merge_sort(&sort, array, count);
+		block_free(sort.scratch);
+	} else {
+		qsort(array, count, bytes, compare);
+	}
+}
+
 /* Read the program's functions, before they are replaced. */
 static int program_functions_read(const void *inside)
 {
@@ -136,7 +188,7 @@ int memory_calls_install(const void *inside)
 		{ "realloc", (void *)engine_realloc }, { "free", (void *)engine_free },
 		{ "strdup", (void *)engine_strdup },   { "__strdup", (void *)engine_strdup },
 		{ "strndup", (void *)engine_strndup }, { "__strndup", (void *)engine_strndup },
-		{ "memset", (void *)engine_memset },
+		{ "memset", (void *)engine_memset },   { "qsort", (void *)engine_qsort },
 	};
 
 	int err = program.malloc ? 0 : program_functions_read(inside);

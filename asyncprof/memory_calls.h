@@ -32,5 +32,7 @@ void engine_free(void *block);
 char *engine_strdup(const char *text);
 char *engine_strndup(const char *text, size_t max);
 void *engine_memset(void *memory, int byte, size_t bytes);
+void engine_qsort(void *array, size_t count, size_t bytes,
+		  int (*compare)(const void *, const void *));
 
 #endif

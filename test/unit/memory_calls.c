@@ -2,6 +2,7 @@
  * then not resident. */
 #include "asyncprof/memory_calls.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -116,6 +117,44 @@ START_TEST(in_part)
 }
 END_TEST
 
+#define SORTED 20000
+
+struct sorted {
+	int key;
+	int at; /* in the original order */
+};
+
+static size_t mapped_before;
+
+/* Called within the sort. */
+static int compare_keys(const void *a, const void *b)
+{
+	const struct sorted *first = a, *second = b;
+
+	ck_assert_uint_eq(mallinfo2().hblkhd, mapped_before);
+	return (first->key > second->key) - (first->key < second->key);
+}
+
+/* The C library's function maps memory for so many elements. Equal ones keep their order, as with that function. */
+START_TEST(sorts_in_own_memory)
+{
+	static const size_t counts[] = { 0, 1, 2, 3, 7, SORTED };
+	static struct sorted elements[SORTED];
+
+	mapped_before = mallinfo2().hblkhd;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		for (int at = 0; at < SORTED; at++)
+			elements[at] = (struct sorted){ .key = at * 7919 % 1009, .at = at };
+		engine_qsort(elements, counts[i], sizeof(elements[0]), compare_keys);
+		for (size_t at = 1; at < counts[i]; at++) {
+			const struct sorted *a = &elements[at - 1], *b = &elements[at];
+
+			ck_assert(a->key < b->key || (a->key == b->key && a->at < b->at));
+		}
+	}
+}
+END_TEST
+
 static int times_out_of_memory;
 
 static void count_out_of_memory(void)
@@ -146,6 +185,7 @@ int main(void)
 	tcase_add_test(all, of_a_file);
 	tcase_add_test(all, locked);
 	tcase_add_test(all, in_part);
+	tcase_add_test(all, sorts_in_own_memory);
 	tcase_add_test(all, out_of_memory);
 	suite_add_tcase(suite, all);
 	return suite_run_all(suite);
