@@ -11,12 +11,12 @@ for engine in $(engines); do
 	: >"$work/spent"
 	: >"$work/stacks"
 	for _ in 1 2; do
-		run_shares 4 3 "$engine" 5ms
+		run_shares 4 1.5 "$engine" 2500us
 		cat "$work"/spent.* >>"$work/spent"
 		cat "$work"/stacks.* >>"$work/stacks"
 	done
 	read -r samples seconds off < <(deviation "$work/spent" "$work/stacks")
 	echo "$engine: $samples samples in $seconds s, off by $off standard deviations"
-	within 5 "$(awk -v s="$seconds" 'BEGIN { print s * 200 }')" "$samples" "$engine: samples"
+	within 5 "$(awk -v s="$seconds" 'BEGIN { print s * 400 }')" "$samples" "$engine: samples"
 	awk -v off="$off" 'BEGIN { exit !(off < 5) }' || fail "$engine: the shares are wrong"
 done
