@@ -1,6 +1,7 @@
 #!/bin/bash
 # ASPROF_AGENT_MEMORY bounds the agent's memory in a program of many stacks and threads. The program's output is the
 # same, and the report lists refused requests.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 . test/system/push.inc
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# Takes long.
 # Every block of code in the guides (docs/, without the decisions) is run as it is written. A comment in the line
 # before the block states how. A block without such a comment fails:
 #

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Static programs under `run` and asprof-agent-launch: the agent is put into them when they are executed. Their output and
 # status are as without it, they are profiled, and no call that waits ends because of a sample.
+# Takes long.
 . "$(dirname "$0")/agent.inc"
 [ -e "$B/libasprof_attach.so" ] || skip "static programs are profiled on x86-64 alone"
 program static -static >"$work/err" 2>&1 || skip "no static C library: $(head -n 1 "$work/err")"
