@@ -60,7 +60,9 @@ for program in sqlite3 python3 node redis; do
 		[ $allocator = none ] && allocator=
 		bare=$(LD_PRELOAD=$allocator program_$program 2>&1)
 		status=$?
-		for chain in "$lib $allocator" "$allocator $lib"; do
+		chains=("$lib $allocator" "$allocator $lib")
+		[ -n "$allocator" ] || chains=("$lib")
+		for chain in "${chains[@]}"; do
 			for interval in 64k 0; do
 				[[ $program = [nr]* && $interval = 0 ]] && continue
 				rm -rf "$work/out" && mkdir "$work/out"
