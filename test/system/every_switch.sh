@@ -6,15 +6,15 @@ cat >"$work/service.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-int main(void)
+int main(int n, char **ms)
 {
-	while (clock() < CLOCKS_PER_SEC / 5)
+	while (clock() < atoi(ms[n - 1]) * (CLOCKS_PER_SEC / 1000))
 		memset(malloc(10000), 1, 10000);
 	return 0;
 }
 END
 ${CC:-cc} -g -O1 -fno-builtin -o "$work/service" "$work/service.c" || exit 1
-profiled "$work/profiles" builtin CPU_INTERVAL=1ms WALL_INTERVAL=10ms NATIVE_MEM=16k "$work/service" ||
+profiled "$work/profiles" builtin CPU_INTERVAL=1ms WALL_INTERVAL=10ms NATIVE_MEM=16k "$work/service" 200 ||
 	fail "service: status $?"
 unset DEBUGINFOD_URLS
 
@@ -70,7 +70,7 @@ done
 settings=0
 while IFS=' ' read -r setting default; do
 	env "ASPROF_AGENT_LOCAL_DIR=$work/settings" ASPROF_AGENT_START_DELAY=0 "$setting=$default" LD_PRELOAD="$preload" \
-		"$work/service" >"$work/said" 2>&1 || fail "$setting: status $?: $(cat "$work/said")"
+		"$work/service" 10 >"$work/said" 2>&1 || fail "$setting: status $?: $(cat "$work/said")"
 	[ ! -s "$work/said" ] || fail "$setting=$default: $(cat "$work/said")"
 	settings=$((settings + 1))
 done < <("$agent" options --json | sed -nE 's/^ *\{"name": "([A-Z0-9_]*)", "default": "([^"]*)", .*/\1 \2/p')
