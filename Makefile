@@ -212,10 +212,11 @@ LDFLAGS_test_unit_wall := $(LDFLAGS_test_unit_no_memory)
 # Linked like the preload: lazy binding would use the calling thread's data.
 LDFLAGS_test_unit_raw_thread := -Wl,-z,now
 
+# A test's own code is never measured, and the compiler needs a quarter less time for it at -O1.
 $(B)/test/unit/%: test/unit/%.c $(library)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(LDFLAGS_test_unit_$*) $(library) \
+	$(Q)$(CC) $(CPPFLAGS) $(patsubst -O2,-O1,$(ALL_CFLAGS)) -MMD -MP -o $@ $< $(LDFLAGS_test_unit_$*) $(library) \
 		$(DEPS_LIBS) $(CHECK_LIBS) -lm
 
 $(B)/test/bench/%: test/bench/%.c $(library)
