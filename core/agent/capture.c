@@ -40,8 +40,7 @@ static int capture_add_part(struct capture *capture, const struct report_part *p
 			log_info("a recording for the live endpoint ends at %llu bytes: its size "
 				 "limit is reached",
 				 (unsigned long long)capture->bytes);
-			if (capture->bytes + size <= CAPTURE_MAX_BYTES &&
-			    memory_room(MEMORY_CAPTURE) < CAPTURES_MAX_BYTES)
+			if (size + CAPTURE_SPARE_BYTES > memory_room(MEMORY_CAPTURE))
 				memory_count_refusal(MEMORY_CAPTURE);
 			atomic_store(capture->full, true);
 			return 0;

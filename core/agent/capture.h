@@ -15,8 +15,8 @@
 /* Left of the agent's memory, for the response. */
 #define CAPTURE_SPARE_BYTES (256u << 10)
 
-/* The most for a chunk while there are captures; a sixteenth of ASPROF_AGENT_MEMORY if that is less. */
-#define CAPTURE_CHUNK_MAX_BYTES (4u << 20)
+/* Larger chunks are finished while there are captures: a capture holds whole chunks only. */
+#define CAPTURE_CHUNK_BYTES (4u << 20)
 
 /* Bytes of finished chunks in FD that are older than the capture, which omits them. */
 struct capture_skip {

@@ -340,20 +340,17 @@ static void report_count_samples(struct report *report)
 		report->samples_taken = count;
 }
 
-/* All captures that are not full have the same share of the room. */
 static uint64_t capture_room(const struct session *s, const struct capture *capture)
 {
-	uint64_t own = CAPTURE_MAX_BYTES - capture->bytes, room = memory_room(MEMORY_CAPTURE);
-	uint64_t all = 0, open = 0;
+	uint64_t all = 0, room = memory_room(MEMORY_CAPTURE);
 
-	for (size_t i = 0; i < s->capture_count; i++) {
+	for (size_t i = 0; i < s->capture_count; i++)
 		all += s->captures[i].bytes;
-		open += !atomic_load(s->captures[i].full);
-	}
 	all = all < CAPTURES_MAX_BYTES ? CAPTURES_MAX_BYTES - all : 0;
+	if (all > CAPTURE_MAX_BYTES - capture->bytes)
+		all = CAPTURE_MAX_BYTES - capture->bytes;
 	room = room > CAPTURE_SPARE_BYTES ? room - CAPTURE_SPARE_BYTES : 0;
-	room = (all < room ? all : room) / (open ? open : 1);
-	return own < room ? own : room;
+	return all < room ? all : room;
 }
 
 static void session_deliver(struct session *s, const struct report *report)
@@ -675,12 +672,6 @@ static uint64_t source_finished_bytes(const struct source *source, struct report
 	return part->length;
 }
 
-/* Larger chunks are finished while there are captures: each capture has whole chunks only, in its share of the memory. */
-static uint64_t capture_chunk_bytes(void)
-{
-	return memory_eighths(1, 2 * CAPTURE_CHUNK_MAX_BYTES) / 2;
-}
-
 /* Finish the chunk of SOURCE if it has more than MORE bytes. */
 static int source_end_large_chunk(struct session *s, const struct source *source, uint64_t more)
 {
@@ -704,7 +695,7 @@ int session_begin_capture(struct session *s, struct capture *capture, bool finis
 		/* The finished chunk is in the next report, with later ones. */
 		err = finishes_chunks && !i
 			      ? session_dump(s, sources[i])
-			      : source_end_large_chunk(s, sources[i], capture_chunk_bytes() / 4);
+			      : source_end_large_chunk(s, sources[i], CAPTURE_CHUNK_BYTES / 4);
 		capture->skip[i].bytes = source_finished_bytes(sources[i], &part);
 		capture->skip[i].fd = part.fd;
 	}
@@ -721,9 +712,9 @@ static void session_check_captures(struct session *s)
 {
 	const struct source both[] = { s->all, s->mem };
 	uint64_t bytes = source_unreported_bytes(&s->all) + source_unreported_bytes(&s->mem);
-	int err = source_end_large_chunk(s, &s->all, capture_chunk_bytes());
+	int err = source_end_large_chunk(s, &s->all, CAPTURE_CHUNK_BYTES);
 
-	err = err ? err : source_end_large_chunk(s, &s->mem, capture_chunk_bytes());
+	err = err ? err : source_end_large_chunk(s, &s->mem, CAPTURE_CHUNK_BYTES);
 	for (size_t i = 0; i < s->capture_count; i++) {
 		struct capture *capture = &s->captures[i];
 		uint64_t skipped = capture->skip[0].bytes + capture->skip[1].bytes;
