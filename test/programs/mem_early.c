@@ -12,12 +12,14 @@
 #define ALL      (50u * MIB)
 #define BLOCK    4096u
 
-/* Not a tail call, so that the caller is in the stack. */
+/* Not a tail call, so that the caller is in the stack. The work is so long that samples take a small part of the time:
+ * the agent leaves out samples that take more. */
 static void *written(void *p, int mark)
 {
 	if (!p)
 		abort();
-	*(volatile char *)p = (char)mark;
+	for (int i = 0; i < 60000; i++)
+		*(volatile char *)p = (char)mark;
 	return p;
 }
 

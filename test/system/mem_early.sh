@@ -4,7 +4,7 @@
 . "$(dirname "$0")/mem.inc"
 
 early=$(program mem_early) || exit 1
-unset ASPROF_AGENT_START_DELAY
+export ASPROF_AGENT_START_DELAY=2s
 export ASPROF_AGENT_NATIVE_MEM=128k
 preloaded "$early" 2>"$work/err" || fail "status $?: $(cat "$work/err")"
 [ ! -s "$work/err" ] || fail "$(cat "$work/err")"
