@@ -67,7 +67,9 @@ uint64_t handler_budget_end(void)
 	if (took_ns > LONG_NS)
 		took_ns = clock_cpu_ns() - own.begin_cpu_ns;
 	own.paid_cpu_ns += took_ns; /* handlers do not pay for handlers */
-	own.debt_ns += took_ns + ENTRY_NS;
+	/* Otherwise wall-clock time has paid. If it added to the debt, a thread that mostly waits would have no CPU samples. */
+	if (own.debt_ns <= CREDIT_NS)
+		own.debt_ns += took_ns + ENTRY_NS;
 	own.next_ns = now_ns + WALL_SHARE * (took_ns + ENTRY_NS);
 	own.refusals = 0;
 	return took_ns;

@@ -77,6 +77,22 @@ START_TEST(after_a_wait)
 }
 END_TEST
 
+/* Samples that wall-clock time has paid for take nothing from the samples of CPU time. */
+START_TEST(cpu_samples_beside_wall_samples)
+{
+	for (int i = 0; i < 12; i++) {
+		if (handler_budget_begin_wall(clock_cpu_ns())) {
+			burn(1 * MS);
+			handler_budget_end();
+		}
+		system_sleep(60 * MS);
+	}
+	burn(60 * MS);
+	ck_assert(handler_budget_begin(clock_cpu_ns()));
+	handler_budget_end();
+}
+END_TEST
+
 START_TEST(time_without_a_processor)
 {
 	ck_assert(handler_budget_begin(clock_cpu_ns()));
@@ -98,6 +114,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_tenth_of_any_100_ms);
 	tcase_add_test(tcase, after_a_wait);
+	tcase_add_test(tcase, cpu_samples_beside_wall_samples);
 	tcase_add_test(tcase, time_without_a_processor);
 	return suite_run(tcase);
 }
