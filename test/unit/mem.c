@@ -343,29 +343,39 @@ static void start_early(uint64_t interval)
 	mem_start_early(&config);
 }
 
-static _Atomic bool is_reading;
+static _Atomic bool is_reading, has_ended;
 
-/* A thread that the kernel suspends within a call of the allocator. */
-static void *read_long(void *unused)
+/* A thread that the kernel suspends within a call of the allocator: for 300 ms, or until has_ended is set. */
+static void *read_long(void *until_end)
 {
 	struct mem_resize resize;
 
 	ck_assert(mem_on_realloc_begin(at(1), &resize));
 	is_reading = true;
-	system_sleep(300000000);
+	do
+		system_sleep(300000000);
+	while (until_end && !has_ended);
 	mem_on_realloc_end(at(1), (void *)(uintptr_t)at(1), 100, 0, &resize, CALLER);
-	return unused;
+	return NULL;
 }
 
-START_TEST(a_start_waits_for_a_suspended_thread)
+static pthread_t start_read_long(bool until_end)
 {
 	pthread_t thread;
 
 	start(0, MEM_OFF);
 	allocate(at(1), 100);
-	ck_assert_int_eq(pthread_create(&thread, NULL, read_long, NULL), 0);
+	is_reading = has_ended = false;
+	ck_assert_int_eq(pthread_create(&thread, NULL, read_long, until_end ? &thread : NULL), 0);
 	while (!is_reading)
 		system_yield();
+	return thread;
+}
+
+START_TEST(a_start_waits_for_a_suspended_thread)
+{
+	pthread_t thread = start_read_long(false);
+
 	start(0, MEM_OFF);
 	pthread_join(thread, NULL);
 }
@@ -374,17 +384,15 @@ END_TEST
 START_TEST(a_start_does_not_delay_the_end)
 {
 	struct mem_config config = { .interval = 0, .growth_permil = MEM_OFF, .port = &port };
-	pthread_t thread;
+	pthread_t thread = start_read_long(true);
+	int err;
 
-	start(0, MEM_OFF);
-	allocate(at(1), 100);
-	ck_assert_int_eq(pthread_create(&thread, NULL, read_long, NULL), 0);
-	while (!is_reading)
-		system_yield();
 	atomic_store(&shared->agent.state, AGENT_STARTING | AGENT_STOP);
-	ck_assert_int_eq(mem_start(&config), -ECANCELED);
+	err = mem_start(&config);
 	atomic_store(&shared->agent.state, AGENT_NONE);
+	has_ended = true;
 	pthread_join(thread, NULL);
+	ck_assert_int_eq(err, -ECANCELED);
 }
 END_TEST
 
