@@ -2,7 +2,6 @@
 #include "endpoint/profile_output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "core/fd.h"
 #include "core/memory/account.h"
 #include "profile/aggregate/libraries.h"
 #include "profile/aggregate/memory_feed.h"
@@ -19,8 +17,6 @@
 #include "profile/flamegraph/flamegraph_write.h"
 #include "profile/pprof/pprof_write.h"
 #include "profile/waits/wait_text.h"
-
-#define PIECE_BYTES ((size_t)1 << 20)
 
 static void query_set_time(struct query *query, const struct profile_options *options)
 {
@@ -245,59 +241,27 @@ static int profile_convert(struct buf *out, struct memory_feed *feed,
 	return err;
 }
 
-/* Move SIZE bytes of FD to OUT, and free the file's pages meanwhile: both together are in memory once. */
-static int recording_move(struct buf *out, int fd, size_t size)
-{
-	uint8_t *data;
-	int err = 0;
-
-	if (size > out->max - out->length)
-		return -EFBIG;
-	/* Exactly, unlike buf_reserve(): the account counts it before it is used. */
-	data = realloc(out->data, out->length + size + 1);
-	if (!data)
-		return -ENOMEM;
-	out->data = data;
-	out->capacity = out->length + size + 1;
-	for (size_t at = 0, n; at < size && !err; at += n) {
-		n = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
-		err = fd_read(fd, out->data + out->length, n, (off_t)at);
-		if (err)
-			break;
-		out->length += n;
-		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)n);
-	}
-	return err;
-}
-
-static int recording_convert(struct buf *out, int fd, size_t size,
-			     const struct profile_options *options)
-{
-	struct memory_feed feed;
-	void *data = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
-	int err;
-
-	if (data == MAP_FAILED)
-		return -errno;
-	memory_feed_init(&feed, data, size);
-	err = profile_convert(out, &feed, options);
-	if (data)
-		munmap(data, size);
-	return err;
-}
-
 int profile_output_write(struct buf *out, int fd, const struct profile_options *options)
 {
+	struct memory_feed feed;
 	struct stat st;
+	size_t size;
+	void *data;
 	int err;
 
 	if (fstat(fd, &st))
 		return -errno;
-	/* Meanwhile the file's bytes count as the response's, or as mapped. */
-	memory_add_capture(-(int64_t)st.st_size);
-	err = options->format == PROFILE_RAW
-		      ? recording_move(out, fd, (size_t)st.st_size)
-		      : recording_convert(out, fd, (size_t)st.st_size, options);
-	memory_add_capture((int64_t)st.st_size);
+	size = (size_t)st.st_size;
+	/* Meanwhile the file's bytes count as mapped. */
+	memory_add_capture(-(int64_t)size);
+	data = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+	err = data == MAP_FAILED ? -errno : 0;
+	if (!err) {
+		memory_feed_init(&feed, data, size);
+		err = profile_convert(out, &feed, options);
+		if (data)
+			munmap(data, size);
+	}
+	memory_add_capture((int64_t)size);
 	return err;
 }

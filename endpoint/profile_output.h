@@ -12,7 +12,7 @@
 enum profile_format {
 	PROFILE_PPROF,      /* gzipped profile.proto */
 	PROFILE_TEXT,       /* folded stacks, sorted by weight */
-	PROFILE_RAW,        /* the recording itself */
+	PROFILE_RAW,        /* the recording itself; it needs no conversion */
 	PROFILE_FLAMEGRAPH, /* an HTML page */
 };
 
@@ -26,7 +26,7 @@ struct profile_options {
 };
 
 /* Append the recording in the file FD to OUT in the format of OPTIONS. Returns 0, -ENODATA when no sample matches (OUT
- * has an empty profile then), or another -errno. With PROFILE_RAW the file loses its content. */
+ * has an empty profile then), or another -errno. Not for PROFILE_RAW. */
 int profile_output_write(struct buf *out, int fd, const struct profile_options *options);
 
 #endif

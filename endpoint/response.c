@@ -1,9 +1,15 @@
 /* One HTTP response. */
 #include "endpoint/response.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory/account.h"
 
 static const struct {
 	int status;
@@ -48,6 +54,45 @@ int response_set_text(struct response *response, int status, const char *format,
 	return status;
 }
 
+int response_set_file(struct response *response, int fd)
+{
+	struct stat st;
+
+	response->file = fd;
+	if (fstat(fd, &st))
+		return -errno;
+	response->file_bytes = (size_t)st.st_size;
+	return 0;
+}
+
+size_t response_length(const struct response *response)
+{
+	return response->file >= 0 ? response->file_bytes : response->body.length;
+}
+
+ssize_t response_send(const struct response *response, int fd, size_t at)
+{
+	size_t left = response_length(response) - at;
+	char piece[16384];
+	ssize_t length;
+
+	if (response->file < 0)
+		return send(fd, response->body.data + at, left, MSG_DONTWAIT | MSG_NOSIGNAL);
+	length = pread(response->file, piece, left < sizeof(piece) ? left : sizeof(piece),
+		       (off_t)at);
+	return length > 0 ? send(fd, piece, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) : -1;
+}
+
+void response_free(struct response *response)
+{
+	buf_free(&response->body);
+	if (response->file >= 0) {
+		memory_add_capture(-(int64_t)response->file_bytes);
+		close(response->file);
+	}
+	response->file = -1;
+}
+
 /* No page of another site may frame or embed a response. The endpoint's HTML loads nothing: scripts and styles are
  * inline. */
 #define POLICY      "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -66,7 +111,7 @@ int response_write_head(const struct response *response, struct buf *head)
 			     "Cross-Origin-Resource-Policy: same-origin\r\n"
 			     "Content-Security-Policy: %s\r\n",
 			     response->status, status_reason(response->status), response->type,
-			     response->body.length,
+			     response_length(response),
 			     strcmp(response->type, TEXT_HTML) ? POLICY : POLICY_HTML);
 
 	if (!err && response->encoding)

@@ -467,6 +467,35 @@ static uint64_t handle_threads(struct exchange *exchange, const struct route *ro
 	return 0;
 }
 
+/* The finished recording becomes the body, in the requested format. */
+static void recording_respond(struct exchange *exchange, struct response *response)
+{
+	int err;
+
+	response->type = exchange->type;
+	if (atomic_load(&exchange->is_full))
+		snprintf(response->truncated, sizeof(response->truncated),
+			 "the recording reached its size limit after %.1f s",
+			 (double)(clock_monotonic_ns() - exchange->from_ns) / 1e9);
+	if (exchange->options.format == PROFILE_RAW) {
+		err = response_set_file(response, exchange->fd);
+		exchange->fd = -1;
+	} else {
+		err = profile_output_write(&response->body, exchange->fd, &exchange->options);
+	}
+	if (err == -EFBIG)
+		response_set_text(response, 500,
+				  "the response exceeds %zu bytes; request fewer seconds, or "
+				  "?form=jfr",
+				  RESPONSE_MAX);
+	else if (err == -ENOMEM)
+		response_set_text(response, 500,
+				  "the agent's memory is full; request fewer seconds or ?form=jfr, "
+				  "or raise ASPROF_AGENT_MEMORY");
+	else if (err && err != -ENODATA)
+		response_set_text(response, 500, "%s", strerror(-err));
+}
+
 uint64_t routes_resume(struct exchange *exchange, struct response *response)
 {
 	struct live_call *call = &current_call;
@@ -482,28 +511,12 @@ uint64_t routes_resume(struct exchange *exchange, struct response *response)
 	call->request = LIVE_END;
 	call->fd = exchange->fd;
 	err = live_send(exchange->live, call);
-	if (err) {
+	if (err)
 		response_set_error(response, call, err);
-	} else {
-		response->type = exchange->type;
-		if (atomic_load(&exchange->is_full))
-			snprintf(response->truncated, sizeof(response->truncated),
-				 "the recording reached its size limit after %.1f s",
-				 (double)(clock_monotonic_ns() - exchange->from_ns) / 1e9);
-		err = profile_output_write(&response->body, exchange->fd, &exchange->options);
-		if (err == -EFBIG)
-			response_set_text(response, 500,
-					  "the response exceeds %zu bytes; request fewer "
-					  "seconds, or ?form=jfr",
-					  RESPONSE_MAX);
-		else if (err == -ENOMEM)
-			response_set_text(response, 500,
-					  "the agent's memory is full; request fewer seconds or "
-					  "?form=jfr, or raise ASPROF_AGENT_MEMORY");
-		else if (err && err != -ENODATA)
-			response_set_text(response, 500, "%s", strerror(-err));
-	}
-	exchange_close(exchange);
+	else
+		recording_respond(exchange, response);
+	if (exchange->fd >= 0)
+		exchange_close(exchange);
 	return 0;
 }
 

@@ -33,6 +33,9 @@
 #define REQUEST_NS  SECONDS(5)
 #define RESPONSE_NS SECONDS(10)
 
+/* Bytes of the head, or of an error's line. */
+#define HEAD_MAX 4096
+
 /* Maximum bytes of a response that does not count towards RESPONSE_MAX. */
 #define SHORT_RESPONSE KIB(64)
 
@@ -57,8 +60,8 @@ struct connection {
 	struct request request;
 	struct exchange exchange;
 	struct response response;
-	struct buf head;
-	size_t sent; /* bytes of the head and the body */
+	struct buf head;     /* has its memory from the beginning */
+	size_t length, sent; /* bytes of the head and the body */
 };
 
 static struct {
@@ -78,7 +81,7 @@ static void connection_close(size_t i)
 
 	routes_cancel(&c->exchange);
 	close(c->fd);
-	buf_free(&c->response.body);
+	response_free(&c->response);
 	buf_free(&c->head);
 	free(c);
 	server.connections[i] = server.connections[--server.count];
@@ -111,10 +114,10 @@ static void connection_begin_response(struct connection *c)
 	c->stage = WRITING;
 	c->until_ns = clock_monotonic_ns() + RESPONSE_NS;
 	c->end_ns = clock_monotonic_ns() + RESPONSE_TOTAL_NS;
-	c->head = (struct buf)BUF_INIT(4096);
 	response_write_head(&c->response, &c->head);
-	if (c->request.method == REQUEST_HEAD)
-		buf_reset(&c->response.body);
+	c->length = c->head.length;
+	if (c->request.method != REQUEST_HEAD)
+		c->length += response_length(&c->response);
 }
 
 static void connection_handle(struct connection *c)
@@ -161,19 +164,20 @@ static bool connection_read(struct connection *c)
 /* Send as much as the socket accepts. Returns false when the connection must be closed. */
 static bool connection_write(struct connection *c)
 {
-	const struct buf *part = c->sent < c->head.length ? &c->head : &c->response.body;
-	size_t at = part == &c->head ? c->sent : c->sent - c->head.length;
+	const struct buf *head = &c->head;
 	ssize_t length = 0;
 
-	if (at < part->length)
-		length = send(c->fd, part->data + at, part->length - at,
+	if (c->sent < head->length)
+		length = send(c->fd, head->data + c->sent, head->length - c->sent,
 			      MSG_DONTWAIT | MSG_NOSIGNAL);
+	else if (c->sent < c->length)
+		length = response_send(&c->response, c->fd, c->sent - head->length);
 	if (length < 0)
 		return errno == EAGAIN || errno == EINTR;
 	c->sent += (size_t)length;
 	if (length)
 		c->until_ns = earlier_ns(clock_monotonic_ns() + RESPONSE_NS, c->end_ns);
-	if (c->sent < c->head.length + c->response.body.length)
+	if (c->sent < c->length)
 		return true;
 	/* close(2) with unread data would reset the connection, and the peer would lose the response. */
 	shutdown(c->fd, SHUT_WR);
@@ -221,6 +225,23 @@ static bool connections_make_space(void)
 	return true;
 }
 
+/* Returns NULL when out of memory. The answer to that must not need memory later. */
+static struct connection *connection_new(void)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->head = (struct buf)BUF_INIT(HEAD_MAX);
+	c->response = (struct response)RESPONSE_INIT;
+	if (!buf_reserve(&c->head, HEAD_MAX) && !buf_reserve(&c->response.body, HEAD_MAX))
+		return c;
+	buf_free(&c->head);
+	response_free(&c->response);
+	free(c);
+	return NULL;
+}
+
 static void connection_accept(void)
 {
 	const struct listener *listener = &server.listener;
@@ -231,8 +252,7 @@ static void connection_accept(void)
 		return;
 	/* Only now: without requests the thread has little work, and the program waits for its end at exit. */
 	own_thread_lower_priority();
-	c = listener_admits(listener, fd) && connections_make_space() ? calloc(1, sizeof(*c))
-								      : NULL;
+	c = listener_admits(listener, fd) && connections_make_space() ? connection_new() : NULL;
 	if (!c) {
 		close(fd);
 		return;
@@ -240,7 +260,6 @@ static void connection_accept(void)
 	c->fd = fd;
 	c->until_ns = clock_monotonic_ns() + REQUEST_NS;
 	request_init(&c->request);
-	c->response = (struct response)RESPONSE_INIT;
 	c->exchange = (struct exchange)EXCHANGE_INIT;
 	c->exchange.live = server.live;
 	c->exchange.is_tcp = !listener->is_unix;
