@@ -286,10 +286,10 @@ static int run_request(struct doctor_subject *p, const struct request *r)
 	return p->counts[SEVERITY_STOP] ? COMMAND_FAILED : status;
 }
 
-/* Parse the switches in ARGV. Returns 0, or COMMAND_USAGE after a message. */
-static int parse_request(struct request *r, char **argv)
+/* Parse switches. Returns the first word after them, or NULL after a message. */
+static char **parse_switches(struct request *r, char **argv)
 {
-	for (argv++; *argv && **argv == '-' && !r->is_command; argv++) {
+	for (; *argv && **argv == '-' && !r->is_command; argv++) {
 		if (!strcmp(*argv, "--json")) {
 			r->json = true;
 		} else if (!strcmp(*argv, "--send")) {
@@ -300,10 +300,31 @@ static int parse_request(struct request *r, char **argv)
 			r->is_command = true;
 		} else {
 			message_print("doctor: no switch '%s'", *argv);
-			return COMMAND_USAGE;
+			return NULL;
 		}
 	}
-	r->words = argv;
+	return argv;
+}
+
+/* Parse what may follow a PID: switches. Returns false after a message. */
+static bool parse_after_pid(struct request *r)
+{
+	char **rest = parse_switches(r, r->words + 1);
+
+	if (!rest)
+		return false;
+	if (!*rest && !r->is_command)
+		return true;
+	message_print("doctor: only switches may follow the PID %s", *r->words);
+	return false;
+}
+
+/* Parse the command line. Returns 0, or COMMAND_USAGE after a message. */
+static int parse_request(struct request *r, char **argv)
+{
+	argv = r->words = parse_switches(r, argv + 1);
+	if (!argv || (request_has_pid(r) && !parse_after_pid(r)))
+		return COMMAND_USAGE;
 	if (r->is_command && !*argv) {
 		message_print("doctor: no command given");
 		return COMMAND_USAGE;

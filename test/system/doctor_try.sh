@@ -66,8 +66,8 @@ grep -q '^note  samples: .*ended with status 0' "$work/out" || fail "true: $(cat
 install -m 644 "$work/spins" "$work/data"
 "$agent" doctor --try -- "$work/data" >"$work/out" 2>&1
 [ $? = 1 ] && grep -q '^stop  try: .*cannot be run: Permission denied' "$work/out" || fail "no program: $(cat "$work/out")"
-for arguments in --try "--try $$"; do
+for arguments in --try "--try $$" "$$ --try" "$$ --send" "$$ true" "$$ -- true"; do
 	"$agent" doctor $arguments >"$work/out" 2>&1
-	[ $? = 2 ] && grep -q 'needs a COMMAND' "$work/out" || fail "$arguments: $(cat "$work/out")"
+	[ $? = 2 ] && grep -q 'needs a COMMAND\|its PID\|follow the PID' "$work/out" || fail "$arguments: $(cat "$work/out")"
 done
 echo ok
