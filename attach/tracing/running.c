@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -49,6 +50,14 @@ static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 	_exit(write(out, &answer, sizeof(answer)) != sizeof(answer));
 }
 
+static int fail_to_start(struct answer *answer)
+{
+	answer->err = -errno;
+	snprintf(answer->problem, sizeof(answer->problem),
+		 "cannot start a process that traces it: %s", strerror(errno));
+	return answer->err;
+}
+
 /* Do WORK in a child. What it traces continues when it ends. */
 static int run_once(pid_t pid, const struct work *work, struct answer *answer)
 {
@@ -58,14 +67,17 @@ static int run_once(pid_t pid, const struct work *work, struct answer *answer)
 	ssize_t got;
 
 	*answer = (struct answer){ .err = -ECHILD };
-	strcpy(answer->problem, "cannot start a process that traces it");
+	snprintf(answer->problem, sizeof(answer->problem),
+		 "the process that traced it did not end its work within %d s", LIMIT_SECONDS);
 	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
+		return fail_to_start(answer);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	child = fork();
 	if (!child)
 		child_run(pid, work, ends[1]);
+	if (child < 0)
+		fail_to_start(answer);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(ends[1]);
 	do

@@ -50,7 +50,7 @@ bool stopped_run(const struct stopped *thread, int request, int event)
 		signo = WSTOPSIG(status);
 		if (happened == event && signo == SIGTRAP)
 			return true;
-		is_stopped = happened == PTRACE_EVENT_STOP && signo != SIGTRAP;
+		is_stopped = event && happened == PTRACE_EVENT_STOP && signo != SIGTRAP;
 		if (happened)
 			signo = 0;
 	}

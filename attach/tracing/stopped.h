@@ -35,9 +35,9 @@ static inline uintptr_t stopped_page_up(uintptr_t address)
 /* ptrace(2). */
 long stopped_trace(int request, const struct stopped *thread, long address, long data);
 
-/* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect: a stopped program continues
- * when it gets SIGCONT, and then reaches the trap. It is gone if the result is false. Before PTRACE_EVENT_EXEC the thread
- * runs already. */
+/* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect. A program that is stopped by a
+ * signal waits for SIGCONT before an event; a call of REQUEST is made nevertheless, and the thread stops when it is no longer
+ * traced. The program is gone if the result is false. Before PTRACE_EVENT_EXEC the thread runs already. */
 bool stopped_run(const struct stopped *thread, int request, int event);
 
 /* Copy BYTES at ADDRESS of the program to DATA, or from it. */

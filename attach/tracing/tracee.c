@@ -86,8 +86,8 @@ static uint64_t status_signals(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
 }
 
-/* A signal waits that THREAD, with its own mask, will take. */
-static bool signal_is_pending(pid_t pid, const struct stopped *thread)
+/* The signals that wait and that THREAD, with its own mask, will take. */
+static uint64_t pending_signals(pid_t pid, const struct stopped *thread)
 {
 	struct buf text = BUF_INIT(1u << 20);
 	uint64_t pending = 0;
@@ -165,6 +165,8 @@ int tracee_stop_thread(struct stopped *thread, pid_t pid, pid_t tid)
 		err = -ESRCH;
 	else if (is_in_sequence(thread))
 		err = -EAGAIN;
+	else if (pending_signals(pid, thread) & (UINT64_C(1) << (SIGSTOP - 1)))
+		err = -ECANCELED;
 	if (err)
 		stopped_trace(PTRACE_DETACH, thread, 0, 0);
 	return err;
@@ -172,7 +174,7 @@ int tracee_stop_thread(struct stopped *thread, pid_t pid, pid_t tid)
 
 void tracee_continue_thread(pid_t pid, struct stopped *thread)
 {
-	if (!signal_is_pending(pid, thread))
+	if (!pending_signals(pid, thread))
 		remote_restart_call(&thread->registers, false);
 	stopped_restore(thread);
 	stopped_trace(PTRACE_DETACH, thread, 0, 0);
@@ -202,10 +204,10 @@ int tracee_visit_threads(struct tracee *tracee,
 static int thread_try(struct tracee *tracee, pid_t tid, void *context)
 {
 	char state = tracee_thread_state(tracee->pid, tid);
-	int err = state && strchr(context, state)
-			  ? tracee_stop_thread(&tracee->thread, tracee->pid, tid)
-			  : -EAGAIN;
+	int err = state == 'T' ? -ECANCELED : -EAGAIN;
 
+	if (state && strchr(context, state))
+		err = tracee_stop_thread(&tracee->thread, tracee->pid, tid);
 	return err == -ESRCH ? -EAGAIN : err;
 }
 

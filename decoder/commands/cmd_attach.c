@@ -38,6 +38,9 @@ const struct command_option *const attach_options[] = { attach_switches, NULL };
 #define BEGIN_NS 60000000000u
 #define END_NS   30000000000u
 
+/* How long a process may be stopped by a signal, in looks of 10 ms. */
+#define STOPPED_LOOKS 100
+
 #define SETTINGS_MAX 64
 
 /* More blocks, or areas in one, are not valid. */
@@ -111,9 +114,17 @@ static int agent_await(const struct target *target, const struct buf *auxiliary)
 {
 	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
 	bool has_agent = false, had_agent;
+	int stopped_looks = 0;
 
 	do {
 		pause_briefly();
+		stopped_looks = target_is_stopped(target) ? stopped_looks + 1 : 0;
+		if (stopped_looks == STOPPED_LOOKS) {
+			message_print("process %d is stopped by a signal; the agent is in it, and "
+				      "begins when it continues: kill -CONT %d",
+				      target->pid, target->pid);
+			return COMMAND_FAILED;
+		}
 		if (agent_answers(target->pid, deadline))
 			return 0;
 		had_agent = has_agent;

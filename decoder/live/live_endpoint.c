@@ -397,20 +397,6 @@ static int describe_missing_thread(const struct target *target, char problem[LIV
 	return -ENOENT;
 }
 
-/* Stopped by a signal, or by a debugger. Source: proc_pid_stat(5). */
-static bool target_is_stopped(const struct target *target)
-{
-	char line[512], *end;
-	FILE *file = target_open_text(target, "stat");
-	bool stopped;
-
-	end = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	stopped = end && end[1] && (end[2] == 'T' || end[2] == 't');
-	if (file)
-		fclose(file);
-	return stopped;
-}
-
 static int describe_error(pid_t pid, int err, char problem[LIVE_PROBLEM_MAX])
 {
 	if (err == -ESRCH || err == -ENOENT)

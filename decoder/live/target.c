@@ -85,6 +85,20 @@ static bool file_read_identity(struct statx *identity, int dir, const char *path
 	       identity->stx_mask & STATX_INO;
 }
 
+bool target_is_stopped(const struct target *target)
+{
+	struct buf text = BUF_INIT(4096);
+	bool is_stopped = false;
+	const char *end;
+
+	if (!target_read_file(&text, target, "stat") && buf_string(&text)) {
+		end = strrchr(buf_string(&text), ')');
+		is_stopped = end && end[1] && (end[2] == 'T' || end[2] == 't');
+	}
+	buf_free(&text);
+	return is_stopped;
+}
+
 int target_open_directory(const struct target *target, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,

@@ -32,6 +32,9 @@ int target_read_fd(struct buf *text, int fd);
 /* The value of KEY, like "\nUid:", in TEXT of a status file, up to the end of TEXT; "" if it is missing. */
 const char *target_status_value(struct buf *text, const char *key);
 
+/* True if a signal, or a debugger, has stopped the process. Source: proc_pid_stat(5). */
+bool target_is_stopped(const struct target *target);
+
 /* Open a directory of the process. Links in PATH are resolved within its root directory (from Linux 5.6 on). Returns a
  * descriptor with O_PATH, or -errno. */
 int target_open_directory(const struct target *target, const char *path);

@@ -63,6 +63,7 @@ end 0
 # What cannot be attached to. (A stop ends epoll_wait(2) of any program, and so does a tracer.)
 begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
 kill -STOP "$pid"
+until grep -q '^State:.*T' "/proc/$pid/status"; do sleep 0.02; done
 ! attached && grep -q 'is stopped by a signal' "$work/err" || fail "stopped: $(cat "$work/err")"
 kill -CONT "$pid"
 if command -v strace >/dev/null; then
@@ -77,6 +78,18 @@ if command -v strace >/dev/null; then
 	wait $tracer
 fi
 end 0
+# Stopped at any moment of an attach, which ends at once; then the program continues as if nothing had happened.
+for i in {1..12}; do
+	begin sh -c 'echo ready; i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done; read -r line; echo ok'
+	attached &
+	attach=$!
+	sleep "0.0$(printf %02d $((i * 3)))"
+	kill -STOP "$pid"
+	wait $attach
+	grep -q 'is stopped by a signal\|is profiled now' "$work/err" || fail "stopped meanwhile: $(cat "$work/err")"
+	kill -CONT "$pid"
+	end 0
+done
 ! "$agent" attach "$pid" 2>"$work/err" && grep -q 'does not exist' "$work/err" || fail "ended: $(cat "$work/err")"
 ! "$agent" detach $$ 2>"$work/err" && grep -q 'is not profiled' "$work/err" || fail "detach: $(cat "$work/err")"
 LD_PRELOAD=$preload ASPROF_AGENT_START_DELAY=0s ASPROF_AGENT_LOCAL_DIR=$work begin "$program"
