@@ -49,11 +49,6 @@ static long status_number(struct buf *text, const char *key)
 	return *value ? strtol(value, NULL, 10) : -1;
 }
 
-static char status_state(struct buf *text)
-{
-	return *target_status_value(text, "\nState:\t");
-}
-
 /* ---- Checks, in this order ---- */
 
 /* True if each thread waits in a way that no signal ends. */
@@ -71,7 +66,8 @@ static bool all_wait_for_kernel(struct check *check)
 			continue;
 		snprintf(name, sizeof(name), "task/%s/status", entry->d_name);
 		buf_reset(&text);
-		all = !target_read_file(&text, &check->target, name) && status_state(&text) == 'D';
+		all = !target_read_file(&text, &check->target, name) &&
+		      target_status_state(&text) == 'D';
 	}
 	if (list)
 		closedir(list);
@@ -100,7 +96,7 @@ static int check_wait(struct check *check)
 
 static int check_state(struct check *check)
 {
-	switch (status_state(&check->status)) {
+	switch (target_status_state(&check->status)) {
 	case 'Z':
 	case 'X':
 		return refuse(check, -ESRCH,

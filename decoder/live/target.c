@@ -43,6 +43,11 @@ const char *target_status_value(struct buf *text, const char *key)
 	return at ? at + strlen(key) : "";
 }
 
+char target_status_state(struct buf *text)
+{
+	return *target_status_value(text, "\nState:\t");
+}
+
 int target_open_file(const struct target *target, const char *path, int flags)
 {
 	int fd = openat(target->dir, path, flags | O_CLOEXEC);
@@ -87,16 +92,13 @@ static bool file_read_identity(struct statx *identity, int dir, const char *path
 
 bool target_is_stopped(const struct target *target)
 {
-	struct buf text = BUF_INIT(4096);
-	bool is_stopped = false;
-	const char *end;
+	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
+	char state = 0;
 
-	if (!target_read_file(&text, target, "stat") && buf_string(&text)) {
-		end = strrchr(buf_string(&text), ')');
-		is_stopped = end && end[1] && (end[2] == 'T' || end[2] == 't');
-	}
+	if (!target_read_file(&text, target, "status"))
+		state = target_status_state(&text);
 	buf_free(&text);
-	return is_stopped;
+	return state == 'T' || state == 't';
 }
 
 int target_open_directory(const struct target *target, const char *path)

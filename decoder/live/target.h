@@ -32,7 +32,10 @@ int target_read_fd(struct buf *text, int fd);
 /* The value of KEY, like "\nUid:", in TEXT of a status file, up to the end of TEXT; "" if it is missing. */
 const char *target_status_value(struct buf *text, const char *key);
 
-/* True if a signal, or a debugger, has stopped the process. Source: proc_pid_stat(5). */
+/* The state in TEXT of a status file, like 'S'; 0 if it is missing. Source: proc_pid_status(5). */
+char target_status_state(struct buf *text);
+
+/* True if a signal, or a debugger, has stopped the process. */
 bool target_is_stopped(const struct target *target);
 
 /* Open a directory of the process. Links in PATH are resolved within its root directory (from Linux 5.6 on). Returns a

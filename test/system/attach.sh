@@ -63,7 +63,10 @@ end 0
 # What cannot be attached to. (A stop ends epoll_wait(2) of any program, and so does a tracer.)
 begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
 kill -STOP "$pid"
-until grep -q '^State:.*T' "/proc/$pid/status"; do sleep 0.02; done
+for _ in {1..200}; do
+	grep -q '^State:.*T' "/proc/$pid/status" && break
+	sleep 0.02
+done
 ! attached && grep -q 'is stopped by a signal' "$work/err" || fail "stopped: $(cat "$work/err")"
 kill -CONT "$pid"
 if command -v strace >/dev/null; then

@@ -101,10 +101,8 @@ static void *writes(void *unused)
 	return unused;
 }
 
-/*
- * The writer is kept from running by a signal handler. The thread sanitizer runs a handler only after
- * the lock's call has returned.
- */
+/* The writer is kept from running by a signal handler. The thread sanitizer runs a handler only after the lock's call has
+ * returned. */
 START_TEST(a_lock_that_is_handed_over)
 {
 	pid_t self = (pid_t)syscall(SYS_gettid);
