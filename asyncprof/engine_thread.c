@@ -22,6 +22,7 @@
 #include "core/agent/async_profiler.h"
 #include "core/clock.h"
 #include "core/futex.h"
+#include "core/loaded_symbol.h"
 #include "core/own_fds.h"
 #include "core/own_thread.h"
 #include "core/privileges.h"
@@ -35,12 +36,19 @@
 /* Maximum wait for an earlier thread that is about to end. */
 #define ENDED_NS 1000000000u
 
+/* Maximum wait for the constructors of other modules. A program that does not use the C library's start never says
+ * that they have ended. */
+#define CONSTRUCTORS_NS 10000000000u
+
 static const struct engine_thread_setup *setup;
 static struct mailbox mailbox;
 
 /* The library, and whether it is loaded; whether the thread has its own descriptor table. */
 static struct engine_functions library;
 static bool is_loaded, has_own_table;
+
+/* The constructors of the modules that the program began with have run. */
+static atomic_bool program_has_started;
 
 static pid_t thread_id;
 static bool is_sampling; /* the library was started and not stopped */
@@ -220,12 +228,33 @@ static int engine_detach(void)
 	return 0;
 }
 
+/* dlopen(3) runs the constructors of each module that it meets and that has not been constructed. async-profiler opens
+ * all modules. Here they would run in the wrong thread, with other descriptors. False when the agent ends first. */
+static bool constructors_wait(void)
+{
+	uint64_t end_ns = clock_monotonic_ns() + CONSTRUCTORS_NS, check_ns;
+	uint32_t changes = atomic_load(&mailbox.changes);
+
+	while (loaded_after_others() && !atomic_load(&program_has_started) &&
+	       clock_monotonic_ns() < end_ns) {
+		if (atomic_load(&mailbox.state) != MAILBOX_REQUESTED)
+			return false;
+		privileges_follow(false);
+		check_ns = privileges_due_ns();
+		futex_wait_until(&mailbox.changes, changes, check_ns < end_ns ? check_ns : end_ns);
+		changes = atomic_load(&mailbox.changes);
+	}
+	return true;
+}
+
 static int request_run(void)
 {
 	int err;
 
 	switch (mailbox.request) {
 	case MAILBOX_LOAD:
+		if (!constructors_wait())
+			return -ECANCELED;
 		load_range_free();
 		err = engine_load();
 		if (err)
@@ -357,6 +386,13 @@ void engine_thread_wake(void)
 {
 	atomic_fetch_add(&mailbox.changes, 1);
 	futex_wake(&mailbox.changes);
+}
+
+void async_profiler_on_program_start(void)
+{
+	atomic_store(&program_has_started, true);
+	if (shared->async_profiler)
+		engine_thread_wake();
 }
 
 bool async_profiler_call(void (*call)(void))

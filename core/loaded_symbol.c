@@ -300,3 +300,13 @@ const char *loaded_own_file(void)
 		map = map->l_next;
 	return map ? map->l_name : NULL;
 }
+
+bool loaded_after_others(void)
+{
+	const struct r_debug *debug = loaded_debug();
+	const struct link_map *map = debug && debug->r_map ? debug->r_map->l_next : NULL;
+
+	while (map && map->l_addr == getauxval(AT_SYSINFO_EHDR))
+		map = map->l_next;
+	return map && map->l_ld != _DYNAMIC;
+}

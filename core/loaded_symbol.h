@@ -7,6 +7,7 @@
 #ifndef CORE_LOADED_SYMBOL_H
 #define CORE_LOADED_SYMBOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,10 @@ struct loaded_module loaded_read_only_segment(const void *address);
 
 /* Return the file name of this module from the loader; NULL when it is not known. Never freed. */
 const char *loaded_own_file(void);
+
+/* True when a module other than the program and the vDSO is before this one in the loader's list. If the program began
+ * with both, that module's constructors run after this module's. */
+bool loaded_after_others(void);
 
 /* Return the loader's module list for debuggers, or NULL. */
 const struct r_debug *loaded_debug(void);

@@ -73,6 +73,10 @@ bool async_profiler_defer_signal(const siginfo_t *info);
  * imports. */
 void async_profiler_on_library_constructor(const void *inside);
 
+/* The program's first own code runs. In its first thread, without any signal of the agent's before; also in processes
+ * without an agent. */
+void async_profiler_on_program_start(void);
+
 /* An own thread creates a thread: allocate a place for the new one. NULL when the creator is not async-profiler's,
  * or there is no room. */
 struct engine_thread *async_profiler_thread_allocate(void);

@@ -27,6 +27,7 @@ STUB(const struct sigaction *, kept_action, (int signo, const struct sigaction *
 STUB(const struct sigaction *, program_action, (int signo, void (*handler)(int)), NULL)
 STUB(bool, defer_signal, (const siginfo_t *info), false)
 STUB(void, on_library_constructor, (const void *inside), )
+STUB(void, on_program_start, (void), )
 STUB(struct engine_thread *, thread_allocate, (void), NULL)
 STUB(void *, thread_stack, (struct engine_thread * place, size_t *bytes), NULL)
 STUB(void, thread_created, (struct engine_thread * place, bool is_created), )

@@ -1,5 +1,5 @@
 /* Interposes the calls that end the process without the library's destructor, to flush before. Prevents
- * async-profiler from flushing at exit itself. */
+ * async-profiler from flushing at exit itself. Also interposes the call that starts main(). */
 #include <stdlib.h>
 
 #include "core/agent/async_profiler.h"
@@ -104,4 +104,15 @@ EXPORT int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 		__atomic_store_n(&next, found, __ATOMIC_RELAXED);
 	}
 	return found(handler, argument, library);
+}
+
+/* Until the program's first code calls this, only the dynamic linker has run code: the constructors of the modules that
+ * the program starts with. REAL() finds the default version. An older program asks for another version, which is the
+ * same function (glibc's csu/libc-start.c). The jump to it leaves no frame in the program's stacks. */
+EXPORT int __libc_start_main(int (*main)(int, char **, char **), int count, char **arguments,
+			     int (*init)(void), void (*fini)(void), void (*linker_fini)(void),
+			     void *stack_end)
+{
+	async_profiler_on_program_start();
+	return REAL(__libc_start_main)(main, count, arguments, init, fini, linker_fini, stack_end);
 }

@@ -52,6 +52,11 @@ ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags
 /* Implementation of atexit(3) in a shared library, and registration of C++ destructors; no header declares it. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
+/* Starts main(); its caller is the first code of the program. No header declares it. */
+int __libc_start_main(int (*main)(int, char **, char **), int count, char **arguments,
+		      int (*init)(void), void (*fini)(void), void (*linker_fini)(void),
+		      void *stack_end);
+
 /* Other names of sigaction(2) and signal(2) in the C library. */
 int __sigaction(int signo, const struct sigaction *action, struct sigaction *old);
 __sighandler_t bsd_signal(int signo, __sighandler_t handler);
@@ -68,6 +73,7 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct tim
 int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 
 #define REAL_FUNCTIONS(X)             \
+	X(__libc_start_main)          \
 	X(pthread_create)             \
 	X(thrd_create)                \
 	X(_exit)                      \
