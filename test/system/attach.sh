@@ -63,19 +63,13 @@ end 0
 # What cannot be attached to. (A stop ends epoll_wait(2) of any program, and so does a tracer.)
 begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
 kill -STOP "$pid"
-for _ in {1..200}; do
-	grep -q '^State:.*T' "/proc/$pid/status" && break
-	sleep 0.02
-done
+until_true grep -q '^State:.*T' "/proc/$pid/status"
 ! attached && grep -q 'is stopped by a signal' "$work/err" || fail "stopped: $(cat "$work/err")"
 kill -CONT "$pid"
 if command -v strace >/dev/null; then
 	strace -o "$work/trace" -p "$pid" 2>/dev/null &
 	tracer=$!
-	for _ in {1..200}; do
-		grep -q '^TracerPid:[[:space:]]0' "/proc/$pid/status" || break
-		sleep 0.02
-	done
+	until_true grep -q '^TracerPid:[[:space:]]*[1-9]' "/proc/$pid/status"
 	! attached && grep -q 'is traced by process' "$work/err" || fail "traced: $(cat "$work/err")"
 	kill -INT $tracer
 	wait $tracer
@@ -96,10 +90,7 @@ done
 ! "$agent" attach "$pid" 2>"$work/err" && grep -q 'does not exist' "$work/err" || fail "ended: $(cat "$work/err")"
 ! "$agent" detach $$ 2>"$work/err" && grep -q 'is not profiled' "$work/err" || fail "detach: $(cat "$work/err")"
 LD_PRELOAD=$preload ASPROF_AGENT_START_DELAY=0s ASPROF_AGENT_LOCAL_DIR=$work begin "$program"
-for _ in {1..500}; do
-	"$agent" status "$pid" >/dev/null 2>&1 && break
-	sleep 0.02
-done
+until_true "$agent" status "$pid"
 ! detached && grep -q 'was started with the agent' "$work/err" || fail "preloaded: $(cat "$work/err")"
 end 0
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

@@ -19,14 +19,6 @@ trap '[ -z "$outer" ] || kill -KILL "$outer" 2>/dev/null; rm -rf "$work"' EXIT
 mkfifo "$work/told"
 exec {told}<>"$work/told"
 
-until_true() {
-	for _ in $(seq 2000); do
-		"$@" && return 0
-		sleep 0.02
-	done
-	return 1
-}
-
 # begin ENGINE [ARGUMENT]: start it, and wait until it is profiled; $first is its pid here.
 begin() {
 	rm -rf "$work/out" "$work/spool" "$work/recovered" "$work/err"
