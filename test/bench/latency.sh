@@ -73,7 +73,7 @@ const app = require('express')();
 const rows = Array.from({ length: 100 }, (_, i) => ({ id: i, name: 'row ' + i, tags: ['a' + i % 7] }));
 function ranked(n) { return rows.map((r) => ({ ...r, rank: (r.id * n) % 301 })).sort((a, b) => a.rank - b.rank); }
 app.get('/:n', function answersRanked(request, response) { response.json(ranked(Number(request.params.n))); });
-app.listen(Number(process.argv[2]), '127.0.0.1');
+app.listen(Number(process.argv[2]), '127.0.0.1').keepAliveTimeout = 0; // no connection is closed
 J
 
 # Each sets `command`, which serves on port $1, and `load`: the protocol, and the rate per second. False: not here.
