@@ -103,18 +103,40 @@ static void write_threads(const struct pool_writer *w)
 	}
 }
 
-static void write_frame(const struct pool_writer *w, uint32_t frame)
+static void write_method(const struct pool_writer *w, uint32_t method, uint32_t line,
+			 uint32_t address, uint8_t type)
 {
 	uint8_t *p = jfr_out_room(w->out, 4 * JFR_VARINT_MAX);
 
 	if (!p)
 		return;
-	p = jfr_put_varint(p, w->method_id + w->names.methods_of[frame]);
-	p = jfr_put_varint(p, w->names.frames[frame].line);
+	p = jfr_put_varint(p, w->method_id + method);
+	p = jfr_put_varint(p, line);
 	/* Instead of a bytecode index; a debug file maps it to a line. */
-	p = jfr_put_varint(p, w->names.frames[frame].address);
-	p = jfr_put_varint(p, jfr_frame_type_key((enum jfr_frame_type)w->names.frames[frame].type));
+	p = jfr_put_varint(p, address);
+	p = jfr_put_varint(p, jfr_frame_type_key((enum jfr_frame_type)type));
 	jfr_out_commit(w->out, p);
+}
+
+static void write_frame(const struct pool_writer *w, uint32_t frame)
+{
+	const struct jfr_names *names = &w->names;
+	const struct jfr_frame_name *name = &names->frames[frame];
+
+	for (uint32_t i = names->inlined_from[frame]; i < names->inlined_from[frame + 1]; i++)
+		write_method(w, names->inlined[i], 0, 0, name->type);
+	write_method(w, names->methods_of[frame], name->line, name->address, name->type);
+}
+
+/* Number of frames of a stack with COUNT PCS, with inlined functions. */
+static uint32_t stack_depth(const struct pool_writer *w, const uint32_t *pcs, uint32_t count)
+{
+	const uint32_t *from = w->names.inlined_from;
+	uint32_t depth = count;
+
+	for (uint32_t i = 0; i < count; i++)
+		depth += from[pcs[i] + 1] - from[pcs[i]];
+	return depth;
 }
 
 static void write_stack_head(const struct pool_writer *w, uint32_t number, bool truncated,
@@ -139,7 +161,8 @@ static void write_stacks(const struct pool_writer *w)
 	while (word < stacks->word_count) {
 		head = (const struct jfr_stack_head *)(stacks->words + word);
 		word += JFR_STACK_HEAD_WORDS;
-		write_stack_head(w, head->number, head->depth & 1, head->depth / 2);
+		write_stack_head(w, head->number, head->depth & 1,
+				 stack_depth(w, stacks->words + word, head->depth / 2));
 		for (i = 0; i < head->depth / 2; i++)
 			write_frame(w, stacks->words[word++]);
 	}

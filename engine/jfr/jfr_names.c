@@ -122,6 +122,25 @@ static int intern_method(struct jfr_names *names, const struct jfr_frame_name *f
 	return err ? err : add_method(names, &row, number);
 }
 
+/* Add the methods that are inlined in frame NUMBER. */
+static int intern_inlined(struct jfr_names *names, uint32_t number)
+{
+	struct jfr_frame_name frame = names->frames[number];
+	uint32_t count = names->inlined_from[number];
+	const char *name = frame.inlined;
+	int err = 0;
+
+	for (; !err && name && *name; name += strlen(name) + 1) {
+		frame.method_name = name;
+		err = jfr_grow(&names->inlined, &names->inlined_capacity, count + 1, JFR_INDEX_NONE,
+			       sizeof(*names->inlined));
+		if (!err)
+			err = intern_method(names, &frame, &names->inlined[count++]);
+	}
+	names->inlined_from[number + 1] = count;
+	return err;
+}
+
 int jfr_names_make(struct jfr_names *names, const struct jfr_stacks *stacks, jfr_namer *namer,
 		   void *context)
 {
@@ -131,13 +150,18 @@ int jfr_names_make(struct jfr_names *names, const struct jfr_stacks *stacks, jfr
 	*names = (struct jfr_names){ .frame_count = count + JFR_STACK_SPECIALS };
 	names->frames = calloc(names->frame_count, sizeof(*names->frames));
 	names->methods_of = calloc(names->frame_count, sizeof(*names->methods_of));
-	if (!names->frames || !names->methods_of)
+	names->inlined_from = calloc(names->frame_count + 1, sizeof(*names->inlined_from));
+	if (!names->frames || !names->methods_of || !names->inlined_from)
 		return -ENOMEM;
 
 	err = count ? namer(context, stacks->pcs, stacks->is_return, count, names->frames) : 0;
-	for (i = 0; !err && i < count; i++)
+	for (i = 0; !err && i < count; i++) {
 		err = intern_method(names, &names->frames[i], &names->methods_of[i]);
+		if (!err)
+			err = intern_inlined(names, i);
+	}
 	for (i = 0; !err && i < JFR_STACK_SPECIALS; i++) {
+		names->inlined_from[count + i + 1] = names->inlined_from[count];
 		if (!stacks->special[i])
 			continue;
 		names->frames[count + i].method_name = special_names[i];
@@ -152,6 +176,8 @@ void jfr_names_free(struct jfr_names *names)
 {
 	free(names->frames);
 	free(names->methods_of);
+	free(names->inlined);
+	free(names->inlined_from);
 	free(names->methods);
 	free(names->classes);
 	free(names->symbols);

@@ -18,6 +18,10 @@ struct jfr_names {
 	uint32_t *methods_of;          /* the method of each frame */
 	uint32_t frame_count;
 
+	/* The methods that are inlined in frame N, innermost first: from inlined_from[N] to inlined_from[N + 1]. */
+	uint32_t *inlined, *inlined_from;
+	uint32_t inlined_capacity;
+
 	struct jfr_method_row *methods;
 	uint32_t method_count, method_capacity;
 	struct jfr_index method_index;

@@ -40,13 +40,14 @@ int frame_names(void *context, const uintptr_t *pcs, const bool *is_return, size
 		out[i].class_name = found[i].module;
 		out[i].method_name = found[i].name;
 		out[i].type = (uint8_t)found[i].type;
+		out[i].inlined = found[i].inlined;
 		/* Wrapped calls in the preload are shown as calls of the C library. */
 		if (preload_code_is_call(sites[i])) {
 			out[i].class_name = found[count].module;
 			continue;
 		}
-		/* Readers store it in 31 bits. */
-		if (found[i].link_address <= INT32_MAX)
+		/* Readers store it in 31 bits. With debug files they would add the inlined functions once more. */
+		if (found[i].link_address <= INT32_MAX && !found[i].inlined)
 			out[i].address = (uint32_t)found[i].link_address;
 	}
 out:

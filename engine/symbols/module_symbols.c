@@ -29,6 +29,7 @@ struct search {
 	struct symbol_match *matches;
 	size_t count;
 	module_symbols_named named;
+	module_symbols_inlined inlined;
 	void *context;
 	char *text; /* TEXT_BYTES in size */
 };
@@ -190,32 +191,54 @@ static int read_loaded(void *context, uint64_t address, void *data, size_t size)
 	return process_memory_read(search->module->bias + address, data, size);
 }
 
-/* Report the Go function that contains MATCH. */
+struct inlined_at {
+	struct search *search;
+	const struct symbol_match *match;
+};
+
+static int report_inlined(void *context, const char *name)
+{
+	const struct inlined_at *at = context;
+
+	return at->search->inlined(at->search->context, at->match, name);
+}
+
+/* Report the Go function that contains MATCH, unless a symbol has named it, and the functions inlined there. */
 static int search_report_go(struct search *search, struct go_functions *functions,
 			    struct symbol_match *match)
 {
+	struct inlined_at at = { search, match };
 	struct go_function function;
 	size_t number;
+	int err = 0;
 
-	if (match->found || go_functions_find(functions, match->address, &number) ||
-	    go_functions_get(functions, number, &function) ||
-	    go_functions_name(functions, &function, search->text, TEXT_BYTES) <= 0)
+	if (go_functions_find(functions, match->address, &number) ||
+	    go_functions_get(functions, number, &function))
 		return 0;
-	match->found = match->is_named = true;
-	match->start = function.start;
-	return search->named(search->context, match, search->text, "");
+	if (!match->found &&
+	    go_functions_name(functions, &function, search->text, TEXT_BYTES) > 0) {
+		match->found = match->is_named = true;
+		match->start = function.start;
+		err = search->named(search->context, match, search->text, "");
+	}
+	if (!err && search->inlined && match->found)
+		err = is_fatal(go_functions_inlined(functions, &function, match->address,
+						    search->text, TEXT_BYTES, report_inlined, &at));
+	return err;
 }
 
 /* Go has its own table of names, which strip tools keep. */
 static int search_go(struct search *search, struct elf *file)
 {
-	bool loaded = search->mapped.mapped;
+	go_memory *loaded = search->mapped.mapped ? read_loaded : NULL;
+	uint64_t bias = loaded ? search->module->bias : 0;
 	struct go_functions *functions;
-	int err = go_functions_open(&functions, file, loaded ? read_loaded : NULL, search,
-				    loaded ? search->module->bias : 0);
+	int err = go_functions_open(&functions, file, loaded, search, bias);
 
 	if (err)
 		return is_fatal(err);
+	if (search->inlined)
+		go_functions_find_inlined(functions, loaded, search, bias);
 	for (size_t i = 0; i < search->count && !err; i++)
 		err = search_report_go(search, functions, &search->matches[i]);
 	go_functions_close(functions);
@@ -232,11 +255,14 @@ static int search_entries(struct search *search, struct elf *file)
 static int search_file(struct search *search, struct elf *file)
 {
 	int (*const sources[])(struct search *, struct elf *) = {
-		search_separate, search_debug_data, search_dynamic, search_stubs,
-		search_go,       search_entry,      search_entries,
+		search_separate, search_debug_data, search_dynamic,
+		search_stubs,    search_entry,      search_entries,
 	};
 	int err = search_section(search, file, SHT_SYMTAB);
 
+	/* Also if all have names: no other source knows what is inlined. */
+	if (!err)
+		err = search_go(search, file);
 	/* With a full symbol table the first two are not needed, but it has no stubs. */
 	for (size_t i = has_symbols(file) ? 2 : 0; i < sizeof(sources) / sizeof(*sources); i++) {
 		if (err || search_is_complete(search))
@@ -316,7 +342,7 @@ static int search_all(struct search *search)
 }
 
 int module_symbols_match(const struct module *module, struct symbol_match *matches, size_t count,
-			 module_symbols_named named, void *context)
+			 module_symbols_named named, module_symbols_inlined inlined, void *context)
 {
 	struct search search = {
 		.module = module,
@@ -328,6 +354,7 @@ int module_symbols_match(const struct module *module, struct symbol_match *match
 		.matches = matches,
 		.count = count,
 		.named = named,
+		.inlined = inlined,
 		.context = context,
 		.text = malloc(TEXT_BYTES),
 	};

@@ -13,12 +13,18 @@
 typedef int (*module_symbols_named)(void *context, const struct symbol_match *match,
 				    const char *text, const char *suffix);
 
+/* Called for each function that is inlined at MATCH, innermost first, for matches in any order. NAME is valid only during
+ * the call. Returns 0, or -errno to stop the search. */
+typedef int (*module_symbols_inlined)(void *context, const struct symbol_match *match,
+				      const char *name);
+
 /* Answer MATCHES, sorted by address and otherwise 0, from the symbols of MODULE. The sources are,
  * in order: its .symtab, else that of a separate debug file; .gnu_debugdata; .dynsym; the stubs of
  * the PLT; Go's own table. If the file cannot be opened, the dynamic symbols in memory are used. A
  * missing or malformed source is skipped. Matches without an answer get a `start` from .eh_frame.
- * Returns 0, -ENOMEM, or the error of NAMED. */
+ * INLINED (may be NULL) gets the inlined functions of Go. Returns 0, -ENOMEM, or the error of NAMED
+ * or INLINED. */
 int module_symbols_match(const struct module *module, struct symbol_match *matches, size_t count,
-			 module_symbols_named named, void *context);
+			 module_symbols_named named, module_symbols_inlined inlined, void *context);
 
 #endif

@@ -97,6 +97,24 @@ const char *string_pool_intern(struct string_pool *pool, const char *text)
 	return copy;
 }
 
+const char *string_pool_append(struct string_pool *pool, const char *list, const char *text)
+{
+	size_t length = 0, more = text ? strlen(text) + 1 : 0;
+	char *copy;
+
+	while (list && list[length])
+		length += strlen(list + length) + 1;
+	copy = pool_reserve(pool, length + more + 1);
+	if (!copy)
+		return NULL;
+	if (length)
+		memcpy(copy, list, length);
+	if (more)
+		memcpy(copy + length, text, more);
+	copy[length + more] = '\0';
+	return copy;
+}
+
 void string_pool_free(struct string_pool *pool)
 {
 	while (pool->blocks) {

@@ -74,18 +74,22 @@ struct symbol_entry *symbol_cache_add(struct symbol_cache *cache, uint64_t modul
 /* Copy ENTRY, a new one, into CACHE. Returns false if the cache is full or without memory. */
 static bool cache_store(struct symbol_cache *cache, const struct symbol_entry *entry)
 {
-	const char *name = NULL;
+	const char *name = NULL, *inlined = NULL;
 	struct symbol_entry *copy;
 
 	if (cache->count >= SYMBOL_CACHE_ENTRIES || cache->strings.bytes >= SYMBOL_CACHE_BYTES)
 		return false;
 	if (entry->name && !(name = string_pool_intern(&cache->strings, entry->name)))
 		return false;
+	if (entry->inlined &&
+	    !(inlined = string_pool_append(&cache->strings, entry->inlined, NULL)))
+		return false;
 	copy = symbol_cache_add(cache, entry->module, entry->address);
 	if (!copy)
 		return false;
 	*copy = *entry;
 	copy->name = name;
+	copy->inlined = inlined;
 	return true;
 }
 

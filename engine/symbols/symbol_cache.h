@@ -17,7 +17,11 @@ struct symbol_entry {
 	uint64_t start;   /* start of the function, in the same form */
 	uint64_t scanned; /* code without a file: position up to which its list was read */
 	const char *name; /* in the cache's string pool; NULL: not known yet */
-	uint32_t used;    /* the last chunk that requested it; 0: the slot is free */
+
+	/* The functions that are inlined there, innermost first, each with its NUL, and then an empty one; in the pool.
+	 * NULL: none. */
+	const char *inlined;
+	uint32_t used; /* the last chunk that requested it; 0: the slot is free */
 	uint8_t type;
 };
 

@@ -124,6 +124,17 @@ static int batch_set_name(void *context, const struct symbol_match *match, const
 	return entry->name ? 0 : -ENOMEM;
 }
 
+/* Add TEXT to the functions that are inlined at MATCH. */
+static int batch_add_inlined(void *context, const struct symbol_match *match, const char *text)
+{
+	struct batch *batch = context;
+	struct symbol_cache *cache = &batch->symbols->cache;
+	struct symbol_entry *entry = symbol_cache_find(cache, batch->key, match->address);
+
+	entry->inlined = string_pool_append(&cache->strings, entry->inlined, text);
+	return entry->inlined ? 0 : -ENOMEM;
+}
+
 /* Name an address that no source knows by the START of its function, or by itself if that is 0. */
 static int batch_set_place(struct batch *batch, struct symbol_entry *entry, uint64_t start)
 {
@@ -149,7 +160,7 @@ static int batch_flush(struct batch *batch)
 
 	if (batch->count)
 		err = module_symbols_match(batch->module, batch->matches, batch->count,
-					   batch_set_name, batch);
+					   batch_set_name, batch_add_inlined, batch);
 	for (size_t i = 0; i < batch->count && !err; i++) {
 		entry = symbol_cache_find(cache, batch->key, batch->matches[i].address);
 		if (!entry->name)
@@ -186,6 +197,7 @@ static int batch_add(struct batch *batch, uintptr_t pc)
 	if (!entry)
 		return -ENOMEM;
 	if (module && !entry->name) {
+		entry->inlined = NULL;
 		memset(&batch->matches[batch->count], 0, sizeof(*batch->matches));
 		batch->matches[batch->count].begin = function_begin(module, pc);
 		batch->matches[batch->count++].address = entry->address;
@@ -233,6 +245,7 @@ static int symbol_fill(struct symbols *symbols, uintptr_t pc, struct symbol *out
 		return out->name ? 0 : -ENOMEM;
 	}
 	out->name = entry->name;
+	out->inlined = entry->inlined;
 	out->start = (uintptr_t)entry->start + (module ? module->bias : 0);
 	out->type = module ? entry->type : JFR_FRAME_JIT;
 	out->module = module ? module_name(symbols, module) : "jit";
@@ -321,6 +334,6 @@ int symbols_variable(struct symbols *symbols, uintptr_t address, char *name, siz
 	if (!module)
 		return -ENOENT;
 	match.address = address - module->bias;
-	err = module_symbols_match(module, &match, 1, variable_set_name, &variable);
+	err = module_symbols_match(module, &match, 1, variable_set_name, NULL, &variable);
 	return err ? err : variable.found ? 0 : -ENOENT;
 }

@@ -14,6 +14,7 @@
 
 struct symbol {
 	const char *name;         /* "foo::bar", "write@plt", "libx.so+0x1234", "0x7f001234" */
+	const char *inlined;      /* functions that are inlined there, as in struct symbol_entry */
 	const char *module;       /* base name of the file, "vdso", "jit", or "" when unknown */
 	enum jfr_frame_type type; /* native, C++ (also Rust) or JIT */
 	uintptr_t start;          /* start of the function, or the address itself */

@@ -71,7 +71,7 @@ static int ours(const struct module *module)
 	for (size_t i = 0; i < ADDRESSES && !err; i++)
 		matches[i].address = addresses[i];
 	if (!err)
-		err = module_symbols_match(module, matches, ADDRESSES, count_named, &named);
+		err = module_symbols_match(module, matches, ADDRESSES, count_named, NULL, &named);
 	printf("%zu named, ", named);
 	fflush(stdout);
 	return err ? 1 : 0;

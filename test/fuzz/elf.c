@@ -68,6 +68,13 @@ static void no_stretch(void *context, uint64_t start, uint64_t end, int64_t grow
 	(void)grown;
 }
 
+static int no_name(void *context, const char *name)
+{
+	(void)context;
+	(void)name;
+	return 0;
+}
+
 static void read_go(struct elf *elf)
 {
 	struct go_functions *functions;
@@ -77,10 +84,13 @@ static void read_go(struct elf *elf)
 
 	if (go_functions_open(&functions, elf, NULL, NULL, 0))
 		return;
+	go_functions_find_inlined(functions, NULL, NULL, 0);
 	for (size_t i = 0; i < go_functions_count(functions) && i < ADDRESSES; i++)
 		if (!go_functions_get(functions, i, &function)) {
 			go_functions_name(functions, &function, name, sizeof(name));
 			go_functions_stack(functions, &function, no_stretch, NULL);
+			go_functions_inlined(functions, &function, function.start, name,
+					     sizeof(name), no_name, NULL);
 			go_functions_find(functions, function.start, &n);
 		}
 	go_functions_close(functions);

@@ -13,13 +13,17 @@ import (
 
 var sink uint64
 
+// Both are inlined.
+func mix(sum uint64) uint64  { return sum*31 + 7 }
+func step(sum uint64) uint64 { return mix(sum) }
+
 // In a variable of its own: two threads that write to one variable take longer than one.
 //
 //go:noinline
 func burn(rounds int) {
 	sum := uint64(rounds)
 	for i := 0; i < rounds; i++ {
-		sum = sum*31 + 7
+		sum = step(sum)
 	}
 	if sum == 0 {
 		sink = sum

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Samples of a Go program have the labels of their goroutine, with and without C, in each kind of executable.
+# Samples of a Go program have the labels of their goroutine, and inlined functions, with and without C, in each kind
+# of executable.
 . "$(dirname "$0")/agent.inc"
 have go "${CC:-cc}"
 [ "$(uname -m)" = x86_64 ] || skip "labels of goroutines are read on x86-64 alone"
@@ -12,7 +13,7 @@ count() {
 
 # has_labels WHAT CGO FLAG...: the program that is built like this.
 has_labels() {
-	local what=$1 cgo=$2 all pay list
+	local what=$1 cgo=$2 all pay list inlined
 	shift 2
 	mkdir -p "$work/src"
 	cp test/programs/labels.go "$work/src/labels.go"
@@ -28,6 +29,8 @@ has_labels() {
 	grep -qx "done" "$work/text" || fail "$what: its output is: $(cat "$work/text")"
 	all=$(count) pay=$(count --label route=/pay) list=$(count --label route=/list)
 	[ "$all" -ge 50 ] || fail "$what: $all samples of burn"
+	inlined=$("$agent" collapsed --cpu "$work/out" | samples 'main[.]burn;main[.]step;main[.]mix$')
+	[ $((inlined * 5)) -ge "$all" ] || fail "$what: $inlined of $all samples are in the inlined function"
 	# Of five parts, three are of /pay and one is of /list.
 	[ $((pay * 100)) -ge $((all * 45)) ] && [ $((pay * 100)) -le $((all * 75)) ] &&
 		[ $((list * 100)) -ge $((all * 10)) ] && [ $((list * 100)) -le $((all * 32)) ] ||

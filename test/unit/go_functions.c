@@ -2,6 +2,7 @@
 #include "engine/runtime/go/go_functions.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +14,19 @@
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 
-/* Two functions: at 0 "main.leaf", of 32 bytes; at 32 "runtime.switches", of 64. */
+/* Two functions: at 0 "main.leaf", of 32 bytes; at 32 "runtime.switches", of 64. In the first 8 bytes of the first,
+ * "main.inner" is inlined in "main.middle", which is inlined in the first 16. */
 struct table {
 	uint32_t magic;
 	uint16_t pad;
 	uint8_t instruction_bytes, pointer_bytes;
 	uint64_t functions, files, text, names, units, file_names, tables, code;
-	char text_of_names[32];
+	char text_of_names[64];
 	uint8_t stacks[32];
 	struct {
 		uint32_t places[5];
 		uint32_t unused;
-		uint8_t entry[2][48];
+		uint8_t entry[2][80];
 	} functab;
 };
 
@@ -33,7 +35,10 @@ struct image {
 	Elf64_Phdr segment;
 	char names[32];
 	struct table table;
-	uint8_t module[192];
+	uint8_t module[328];
+	struct {
+		uint32_t id, name, parent, first_line;
+	} calls[2];
 	Elf64_Shdr sections[4];
 };
 
@@ -54,7 +59,10 @@ static void table_init(struct table *t, uint32_t magic)
 {
 	/* Grows by 8 after 4 bytes, by 40 more after 8 more, and shrinks to 8 and to 0 at the end;
 	 * then a table that starts at 0 and stays there. */
-	static const uint8_t stacks[] = { 0, 2, 4, 16, 8, 80, 16, 79, 2, 15, 2, 0, 2, 64, 0 };
+	static const uint8_t stacks[] = { 0, 2, 4, 16, 8, 80, 16, 79, 2, 15, 2, 0, 2, 64, 0,
+					  /* At 15: 1, 0, none. */
+					  4, 8, 1, 8, 1, 16, 0 };
+	static const uint32_t inlined[] = { 0, 0, 15, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0 };
 
 	memset(t, 0, sizeof(*t));
 	t->magic = magic;
@@ -65,13 +73,18 @@ static void table_init(struct table *t, uint32_t magic)
 	t->names = offsetof(struct table, text_of_names);
 	t->tables = offsetof(struct table, stacks);
 	t->code = offsetof(struct table, functab);
-	memcpy(t->text_of_names, "main.leaf\0runtime.switches", 27);
+	memcpy(t->text_of_names, "main.leaf\0runtime.switches\0main.inner\0main.middle", 50);
 	memcpy(t->stacks, stacks, sizeof(stacks));
 	t->functab.places[1] = offsetof(struct table, functab.entry[0]) - (uint32_t)t->code;
 	t->functab.places[2] = 32;
 	t->functab.places[3] = offsetof(struct table, functab.entry[1]) - (uint32_t)t->code;
 	t->functab.places[4] = 96;
 	put_entry(t, 0, 0, 0, 1, 0);
+	if (magic == MAGIC_1_20) {
+		t->functab.entry[0][28] = 3;
+		t->functab.entry[0][43] = 4;
+		memcpy(t->functab.entry[0] + 44, inlined, sizeof(inlined));
+	}
 	put_entry(t, 1, 32, 10, 12, GO_SETS_STACK);
 }
 
@@ -108,6 +121,10 @@ static void image_init(struct image *image, uint32_t magic)
 					   .sh_offset = offsetof(struct image, module),
 					   .sh_size = sizeof(image->module) };
 	table_init(&image->table, magic);
+	image->calls[0].name = 38;
+	image->calls[0].parent = 20;
+	image->calls[1].name = 27;
+	image->calls[1].parent = 10;
 }
 
 static struct go_functions *open_image(struct elf **elf, const struct image *image)
@@ -214,6 +231,98 @@ START_TEST(text_of_the_module)
 }
 END_TEST
 
+struct names {
+	size_t count, most;
+	char list[64][32];
+};
+
+static int note_name(void *context, const char *name)
+{
+	struct names *names = context;
+
+	if (names->count == names->most)
+		return -ECANCELED;
+	snprintf(names->list[names->count++], sizeof(names->list[0]), "%s", name);
+	return 0;
+}
+
+static int inlined_at(struct go_functions *f, uint64_t address, struct names *names)
+{
+	struct go_function function;
+	char text[32];
+
+	names->count = 0;
+	ck_assert_int_eq(go_functions_get(f, 0, &function), 0);
+	return go_functions_inlined(f, &function, address, text, sizeof(text), note_name, names);
+}
+
+/* Go 1.26 has a section for runtime.moduledata; before, its first words are searched in the data. */
+START_TEST(inlined_functions)
+{
+	struct image *image = malloc(sizeof(*image));
+	const uint64_t data = BASE + offsetof(struct image, calls);
+	const uint64_t words[] = { BASE + offsetof(struct image, table),
+				   BASE + offsetof(struct image, table.text_of_names) };
+	struct names names = { .most = 4 };
+	struct go_functions *f;
+	struct elf *elf;
+
+	image_init(image, MAGIC_1_20);
+	memcpy(image->module, words, sizeof(words));
+	memcpy(image->module + 320, &data, sizeof(data));
+	if (_i)
+		memcpy(strstr(image->names + 19, ".go.module"), ".noptrdata", 10);
+	f = open_image(&elf, image);
+	ck_assert_int_eq(inlined_at(f, TEXT + 4, &names), 0);
+	ck_assert_uint_eq(names.count, 0); /* not searched for */
+	ck_assert_int_eq(go_functions_find_inlined(f, NULL, NULL, 0), 0);
+	ck_assert_int_eq(inlined_at(f, TEXT + 7, &names), 0);
+	ck_assert_uint_eq(names.count, 2);
+	ck_assert_str_eq(names.list[0], "main.inner");
+	ck_assert_str_eq(names.list[1], "main.middle");
+	ck_assert_int_eq(inlined_at(f, TEXT + 8, &names), 0);
+	ck_assert_uint_eq(names.count, 1);
+	ck_assert_str_eq(names.list[0], "main.middle");
+	ck_assert_int_eq(inlined_at(f, TEXT + 16, &names), 0);
+	ck_assert_uint_eq(names.count, 0);
+	names.most = 1;
+	ck_assert_int_eq(inlined_at(f, TEXT, &names), -ECANCELED);
+	go_functions_close(f);
+
+	elf_close(elf);
+
+	/* A function that is inlined in itself: the list has an end. */
+	image->calls[0].parent = 8;
+	f = open_image(&elf, image);
+	ck_assert_int_eq(go_functions_find_inlined(f, NULL, NULL, 0), 0);
+	names.most = 64;
+	ck_assert_int_eq(inlined_at(f, TEXT + 8, &names), 0);
+	ck_assert_uint_eq(names.count, 64);
+	go_functions_close(f);
+	elf_close(elf);
+	free(image);
+}
+END_TEST
+
+START_TEST(nothing_is_inlined)
+{
+	struct image *image = malloc(sizeof(*image));
+	struct names names = { .most = 4 };
+	struct go_functions *f;
+	struct elf *elf;
+
+	image_init(image, magics[_i]);
+	memcpy(strstr(image->names + 19, ".go.module"), ".noptrdata", 10);
+	f = open_image(&elf, image);
+	ck_assert_int_eq(go_functions_find_inlined(f, NULL, NULL, 0), -ENOENT);
+	ck_assert_int_eq(inlined_at(f, TEXT, &names), 0);
+	ck_assert_uint_eq(names.count, 0);
+	go_functions_close(f);
+	elf_close(elf);
+	free(image);
+}
+END_TEST
+
 static int loaded(void *context, uint64_t address, void *data, size_t size)
 {
 	const uint64_t text = 0x7000000000 + TEXT;
@@ -251,15 +360,20 @@ static void ask_all(const struct image *image)
 	struct go_function function;
 	struct go_functions *f;
 	struct elf *elf;
+	struct names names = { .most = 64 };
 	char name[32];
 	size_t n;
 
 	ck_assert_int_eq(elf_open_buffer(&elf, image, sizeof(*image)), 0);
 	if (!go_functions_open(&f, elf, NULL, NULL, 0)) {
+		go_functions_find_inlined(f, NULL, NULL, 0);
 		for (size_t i = 0; i < go_functions_count(f) && i < 4; i++)
 			if (!go_functions_get(f, i, &function)) {
 				go_functions_name(f, &function, name, sizeof(name));
 				go_functions_stack(f, &function, note, &stretches);
+				names.count = 0;
+				go_functions_inlined(f, &function, TEXT + 4, name, sizeof(name),
+						     note_name, &names);
 			}
 		go_functions_find(f, TEXT + 40, &n);
 		go_functions_close(f);
@@ -271,10 +385,12 @@ static void ask_all(const struct image *image)
 START_TEST(any_bytes)
 {
 	struct image *image = malloc(sizeof(*image));
+	const uint64_t data = BASE + offsetof(struct image, calls);
 
 	srand(17);
 	for (int i = 0; i < 20000; i++) {
 		image_init(image, magics[i % 2]);
+		memcpy(image->module + 320, &data, sizeof(data));
 		for (int j = 0; j < 1 + i % 8; j++)
 			((uint8_t *)&image->table)[(size_t)rand() % sizeof(image->table)] =
 				(uint8_t)rand();
@@ -292,6 +408,8 @@ int main(void)
 	tcase_add_loop_test(tcase, as_written, 0, 2);
 	tcase_add_test(tcase, text_of_the_module);
 	tcase_add_test(tcase, text_as_loaded);
+	tcase_add_loop_test(tcase, inlined_functions, 0, 2);
+	tcase_add_loop_test(tcase, nothing_is_inlined, 0, 2);
 	tcase_add_test(tcase, any_bytes);
 	suite_add_tcase(suite, tcase);
 	return suite_run_all(suite);

@@ -21,13 +21,28 @@ struct header {
 /* The head of runtime._func; Go 1.18 has no line in it. */
 struct entry {
 	uint32_t start, name, arguments, deferred, stack, file, line, tables, unit, first_line;
-	uint8_t id, flags;
+	uint8_t id, flags, pad, data_count;
 };
 
 #define FLAGS_1_18 37
 
-/* Offset of the code's address in runtime.moduledata. */
+/* Offsets in runtime.moduledata: the code's address; that of the functions' data, since Go 1.20. */
 #define MODULE_TEXT 176
+#define MODULE_DATA 320
+
+/* After an entry are the positions of its tables, and then those of its data (internal/abi/symtab.go). */
+#define TABLE_INLINED 2
+#define DATA_INLINED  3
+#define NO_DATA       UINT32_MAX
+
+/* runtime.inlinedCall, since Go 1.20. */
+struct inlined_call {
+	uint8_t id, pad[3];
+	uint32_t name, parent, first_line;
+};
+
+/* Maximum depth of inlined functions; malformed data may be endless. */
+#define INLINED_MAX 64
 
 /* Adjacent data is read with one call. */
 #define BLOCK_BYTES 4096
@@ -37,7 +52,7 @@ struct go_functions {
 	struct elf *file;
 	const Elf64_Shdr *section;
 	struct header header;
-	uint64_t text;
+	uint64_t text, data; /* link addresses; data is 0 when it is not known */
 	struct block {
 		uint64_t offset; /* UINT64_MAX: none */
 		size_t bytes;
@@ -140,6 +155,7 @@ int go_functions_open(struct go_functions **out, struct elf *file, go_memory *lo
 		return -ENOMEM;
 	f->file = file;
 	f->section = section;
+	f->data = 0;
 	for (size_t i = 0; i < BLOCKS; i++)
 		f->blocks[i].offset = UINT64_MAX;
 	err = read_bytes(f, 0, &f->header, sizeof(f->header));
@@ -192,6 +208,7 @@ int go_functions_get(struct go_functions *f, size_t number, struct go_function *
 	out->end = f->text + next[0];
 	out->name = entry.name;
 	out->stack = entry.stack;
+	out->entry = here[1];
 	out->flags = entry.flags;
 	if (f->header.magic == MAGIC_1_18)
 		out->flags = ((const uint8_t *)&entry)[FLAGS_1_18];
@@ -253,33 +270,140 @@ static int number_at(struct go_functions *f, uint64_t *offset, uint32_t *value)
 	return 0;
 }
 
-/* The table holds pairs: the change of the value, with the sign in the lowest bit, and the number
- * of instructions for which the new value holds. The change of the first pair may be 0; any later 0
- * ends the table. */
-int go_functions_stack(struct go_functions *f, const struct go_function *function,
-		       void (*visit)(void *context, uint64_t start, uint64_t end, int64_t grown),
-		       void *context)
+typedef void value_visitor(void *context, uint64_t start, uint64_t end, int64_t value);
+
+/* Visit the values of FUNCTION's table at TABLE (0: there is none). It holds pairs: the change of the value, with the
+ * sign in the lowest bit, and the number of instructions for which the new value holds. The change of the first pair
+ * may be 0; any later 0 ends the table. */
+static int visit_values(struct go_functions *f, const struct go_function *function, uint32_t table,
+			value_visitor *visit, void *context)
 {
-	uint64_t offset = f->header.tables + function->stack, at = function->start, end;
+	uint64_t offset = f->header.tables + table, at = function->start, end;
 	uint32_t change, length;
-	int64_t grown = -1;
+	int64_t value = -1;
 	int err = 0;
 
-	if (!function->stack)
+	if (!table)
 		return -ENOENT;
 	while (at < function->end) {
 		err = number_at(f, &offset, &change);
 		if (err || (!change && at != function->start))
 			break;
-		grown += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
+		value += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
 		err = number_at(f, &offset, &length);
 		if (err || !length)
 			break;
 		end = at + (uint64_t)length * f->header.instruction_bytes;
 		if (end > function->end)
 			end = function->end;
-		visit(context, at, end, grown);
+		visit(context, at, end, value);
 		at = end;
+	}
+	return err;
+}
+
+int go_functions_stack(struct go_functions *f, const struct go_function *function,
+		       void (*visit)(void *context, uint64_t start, uint64_t end, int64_t grown),
+		       void *context)
+{
+	return visit_values(f, function, function->stack, visit, context);
+}
+
+/* ---- Inlined functions ---- */
+
+/* Find runtime.firstmoduledata, whose first words are the addresses of the table and of its names. Until Go 1.25 only a
+ * symbol names it. Returns 0 if there is none. */
+static uint64_t find_module(struct go_functions *f, const struct source *source)
+{
+	const Elf64_Shdr *module = elf_find_section(source->file, ".go.module"), *data;
+	uint64_t table = source->bias + f->section->sh_addr, words[512];
+	size_t size, overlap = sizeof(words[0]);
+
+	if (module)
+		return module->sh_addr;
+	data = elf_find_section(source->file, ".noptrdata");
+	for (uint64_t at = 0; data && data->sh_size - at > overlap; at += size - overlap) {
+		size = data->sh_size - at < sizeof(words) ? data->sh_size - at : sizeof(words);
+		if (read_loaded(source, data->sh_addr + at, words, size))
+			break;
+		for (size_t i = 0; i + 1 < size / sizeof(words[0]); i++)
+			if (words[i] == table && words[i + 1] == table + f->header.names)
+				return data->sh_addr + at + i * sizeof(words[0]);
+		if (size < sizeof(words))
+			break;
+	}
+	return 0;
+}
+
+int go_functions_find_inlined(struct go_functions *f, go_memory *loaded, void *context,
+			      uint64_t bias)
+{
+	const struct source source = { f->file, loaded, context, bias };
+	uint64_t module = f->header.magic == MAGIC_1_20 ? find_module(f, &source) : 0, data;
+	int err =
+		module ? read_loaded(&source, module + MODULE_DATA, &data, sizeof(data)) : -ENOENT;
+
+	if (!err)
+		f->data = data - bias;
+	return err;
+}
+
+struct value_at {
+	uint64_t address;
+	int64_t value; /* -1: none */
+};
+
+static void value_at_address(void *context, uint64_t start, uint64_t end, int64_t value)
+{
+	struct value_at *wanted = context;
+
+	if (wanted->address >= start && wanted->address < end)
+		wanted->value = value;
+}
+
+/* Get the number of the innermost function that is inlined in FUNCTION at ADDRESS; -1: none. */
+static int64_t inlined_number(struct go_functions *f, const struct go_function *function,
+			      uint32_t table, uint64_t address)
+{
+	struct value_at wanted = { address, -1 };
+
+	return visit_values(f, function, table, value_at_address, &wanted) ? -1 : wanted.value;
+}
+
+int go_functions_inlined(struct go_functions *f, const struct go_function *function,
+			 uint64_t address, char *text, size_t size,
+			 int (*visit)(void *context, const char *name), void *context)
+{
+	uint64_t head = f->header.code + function->entry;
+	struct go_function inlined = { 0 };
+	struct inlined_call call;
+	struct entry entry;
+	uint32_t table, data;
+	int64_t number;
+	int err = f->data ? read_bytes(f, head, &entry, sizeof(entry)) : -ENOENT;
+
+	if (!err && (entry.tables <= TABLE_INLINED || entry.data_count <= DATA_INLINED))
+		err = -ENOENT;
+	head += sizeof(entry);
+	if (!err)
+		err = read_bytes(f, head + 4 * TABLE_INLINED, &table, sizeof(table));
+	if (!err)
+		err = read_bytes(f, head + 4 * ((uint64_t)entry.tables + DATA_INLINED), &data,
+				 sizeof(data));
+	if (err || data == NO_DATA)
+		return err == -ENOENT ? 0 : err;
+	for (int depth = 0; !err && depth < INLINED_MAX; depth++) {
+		number = inlined_number(f, function, table, address);
+		if (number < 0)
+			break;
+		err = elf_read_address(f->file, f->data + data + (uint64_t)number * sizeof(call),
+				       &call, sizeof(call));
+		inlined.name = call.name;
+		if (!err && go_functions_name(f, &inlined, text, size) <= 0)
+			err = -ENODATA;
+		if (!err)
+			err = visit(context, text);
+		address = function->start + call.parent;
 	}
 	return err;
 }

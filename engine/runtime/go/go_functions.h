@@ -28,9 +28,9 @@ enum go_flags {
 };
 
 struct go_function {
-	uint64_t start, end;  /* link addresses */
-	uint32_t name, stack; /* positions of these in the table */
-	unsigned flags;       /* enum go_flags */
+	uint64_t start, end;         /* link addresses */
+	uint32_t name, stack, entry; /* positions of these in the table */
+	unsigned flags;              /* enum go_flags */
 };
 
 size_t go_functions_count(const struct go_functions *functions);
@@ -51,5 +51,17 @@ int go_functions_name(struct go_functions *functions, const struct go_function *
 int go_functions_stack(struct go_functions *functions, const struct go_function *function,
 		       void (*visit)(void *context, uint64_t start, uint64_t end, int64_t grown),
 		       void *context);
+
+/* Find the data about inlined functions, of Go 1.20 and later. LOADED, CONTEXT and BIAS are as for go_functions_open().
+ * Returns 0, -ENOENT if it is not known, or -errno. */
+int go_functions_find_inlined(struct go_functions *functions, go_memory *loaded, void *context,
+			      uint64_t bias);
+
+/* Call VISIT with the name of each function that is inlined in FUNCTION at ADDRESS, innermost first. FUNCTION itself is
+ * not among them. Names are cut to SIZE - 1 bytes, and TEXT has room for one. Returns 0, -errno, or the error of VISIT,
+ * which ends it. */
+int go_functions_inlined(struct go_functions *functions, const struct go_function *function,
+			 uint64_t address, char *text, size_t size,
+			 int (*visit)(void *context, const char *name), void *context);
 
 #endif
