@@ -1,9 +1,10 @@
 #!/bin/bash
-# The examples of docs/install/containers.md, without Docker: each line of a Dockerfile is executed in a separate root
+# The examples of docs/install/containers.md and static.md, without Docker: each line of a Dockerfile is executed in a separate root
 # directory, and its entry point is started there as process 1, by chroot. The same for the Kubernetes pod with an
 # init container, a read-only root and a user without rights.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
+. test/system/guide.inc
 
 have python3 setpriv
 # The context of the builds: the unpacked archive of make dist, and the service.
@@ -17,28 +18,24 @@ int main(void) { burn(); return puts("served") < 0; }
 END
 ${CC:-cc} -O1 -g -o "$context/service" "$work/service.c" || exit 1
 
-# A root with only the C library: no shell, no /proc, no /tmp.
-bare_root() {
+empty_root() {
 	root=$work/bare
 	rm -rf "$root"
 	mkdir -p "$root"
+}
+
+# A root with only the C library: no shell, no /proc, no /tmp.
+bare_root() {
+	empty_root
 	ldd "$context/service" | grep -o '/[^ ]*' | while read -r file; do
 		mkdir -p "$root$(dirname "$file")"
 		cp -L "$file" "$root$file"
 	done
 }
 
-# Print the Nth block with such a mark.
-block() {
-	awk -v mark="<!-- long: $1 -->" -v n="$2" '
-		$0 == mark { found++; next }
-		found == n && /^```/ { if (inside) exit; inside = 1; next }
-		inside { print }' docs/install/containers.md
-}
-
 # build: executes the Dockerfile on standard input; leaves $root, "$words" and "${variables[@]}".
 build() {
-	local word rest files file to
+	local word rest files file to assignments
 
 	variables=() words=()
 	while read -r word rest; do
@@ -47,6 +44,7 @@ build() {
 			case $rest in
 			debian:*) minimal_root ;;
 			*distroless*) bare_root ;;
+			scratch) empty_root ;;
 			*) fail "FROM $rest?" ;;
 			esac
 			;;
@@ -59,7 +57,10 @@ build() {
 				cp -a "$context/$file" "$to" || exit 1
 			done
 			;;
-		ENV) variables+=("$rest") ;;
+		ENV)
+			read -ra assignments <<<"$rest"
+			variables+=("${assignments[@]}")
+			;;
 		VOLUME) mkdir -p "$root$rest" ;;
 		ENTRYPOINT) mapfile -t words < <(python3 -c 'import json, sys; print("\n".join(json.loads(sys.argv[1])))' "$rest") ;;
 		'') ;;
@@ -69,15 +70,20 @@ build() {
 	[ ${#words[@]} -gt 0 ] || fail "no ENTRYPOINT"
 }
 
-# start PROC COMMAND...: as process 1; with PROC there is /proc.
+# start PROC COMMAND...: as process 1; with PROC there is /proc. Only the command gets the variables, as in a container.
 start() {
 	local proc=$1
 
 	shift
-	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ASPROF_AGENT_START_DELAY=0 "${variables[@]}" \
-		/usr/bin/unshare --mount --pid --fork /bin/sh -c \
-		'[ -z "$1" ] || mount -t proc proc "$0/proc"; root=$0; shift; exec chroot "$root" "$@"' \
-		"$root" "$proc" "$@" >"$work/out" 2>"$work/err"
+	/usr/bin/unshare --mount --pid --fork /bin/sh -c \
+		'[ -z "$1" ] || mount -t proc proc "$0/proc"; root=$0 code=$2; shift 2; exec /usr/bin/python3 -c "$code" "$root" "$@"' "$root" "$proc" \
+		'import os, sys
+root, end = sys.argv[1], sys.argv.index("--")
+os.chroot(root)
+os.chdir("/")
+os.execve(sys.argv[end + 1], sys.argv[end + 1:], dict(variable.split("=", 1) for variable in sys.argv[2:end]))' \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ASPROF_AGENT_START_DELAY=0 "${variables[@]}" -- "$@" \
+		>"$work/out" 2>"$work/err"
 }
 
 # profiled_in DIRECTORY WHAT: its output is right, and it left a profile with the function.
@@ -87,7 +93,7 @@ profiled_in() {
 	"$agent" collapsed --cpu "$1" 2>/dev/null | grep -q "$3" || fail "$2: $("$agent" collapsed --cpu "$1" | head)"
 }
 
-block dockerfile 1 >"$work/Dockerfile"
+guide_block docs/install/containers.md 1 >"$work/Dockerfile"
 build <"$work/Dockerfile"
 start proc "${words[@]}" || fail "Debian: status $?: $(cat "$work/err")"
 profiled_in "$root/profiles" Debian ';burn[; ]'
@@ -95,7 +101,7 @@ profiled_in "$root/profiles" Debian ';burn[; ]'
 # For all programs, by the block as it is written.
 cp "$B/libasprof_preload.so" "$root/usr/local/lib/"
 in_root ldconfig
-block root 1 >"$root/block.sh"
+guide_block docs/install/containers.md 4 >"$root/block.sh"
 in_root env ASPROF_AGENT_START_DELAY=0 sh -e /block.sh >"$work/out" 2>"$work/err" || fail "ld.so.preload: $(cat "$work/err")"
 grep -q '^dash_.*\.jfr$' "$work/out" || fail "ld.so.preload: $(cat "$work/out" "$work/err")"
 grep -v '^dash_' "$work/out" && fail "ld.so.preload: these are profiled as well"
@@ -113,7 +119,7 @@ start proc "${words[@]}" || fail "static: status $?"
 [ "$(cat "$work/out")" = served ] && grep -q 'will not be profiled: .*statically linked' "$work/err" ||
 	fail "static: $(cat "$work/err")"
 
-block dockerfile 2 >"$work/Dockerfile"
+guide_block docs/install/containers.md 2 >"$work/Dockerfile"
 build <"$work/Dockerfile"
 [ ! -e "$root/bin" ] && [ ! -e "$root/proc" ] && [ ! -e "$root/tmp" ] || fail "the bare root is not bare"
 # Without /proc: profiles, or a line that gives the reason.
@@ -128,6 +134,16 @@ rm -rf "$root"/profiles/*
 start proc "${words[@]}" || fail "distroless: status $?: $(cat "$work/err")"
 profiled_in "$root/profiles" distroless ';burn[; ]'
 
+# Without a launcher, in an image that has the service.
+bare_root
+mkdir "$root/proc"
+cp "$context/service" "$root/"
+cp "$B/libasprof_preload.so" "$context/"
+guide_block docs/install/containers.md 3 >"$work/Dockerfile"
+build <"$work/Dockerfile"
+start proc "${words[@]}" || fail "no launcher: status $?: $(cat "$work/err")"
+profiled_in "$root/profiles" "no launcher" ';burn[; ]'
+
 # The pod: the init container's copy, then the service's own image, read-only, as another user.
 bare_root
 cp "$context/service" "$root/"
@@ -141,4 +157,15 @@ env -i ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_LOCAL_DIR=/spool ASPROF_AGENT_TAG
 		/usr/sbin/chroot "$0" /agent/asprof-agent-launch /service' "$root" "$work/spool" >"$work/out" 2>"$work/err" ||
 	fail "pod: status $?: $(cat "$work/err")"
 profiled_in "$work/spool" pod ';burn[; ]'
+
+# A static service in an empty image. What it left in the spool is its profile.
+cp "$B/asprof-agent-launch" "$B/libasprof_attach.so" "$context/"
+sed 's/CLOCKS_PER_SEC/3 * &/' "$work/service.c" | ${CC:-cc} -static -O1 -g -x c -o "$context/service" - || exit 1
+guide_block docs/install/static.md >"$work/Dockerfile"
+build <"$work/Dockerfile"
+mkdir "$root/proc"
+start proc "${words[@]}" || fail "static: status $?: $(cat "$work/err")"
+[ "$(cat "$work/out")" = served ] && [ ! -s "$work/err" ] || fail "static: $(cat "$work/out" "$work/err")"
+"$agent" recover -o "$work/recovered" "$root/profiles/spool" >"$work/out" 2>&1 || fail "static: $(cat "$work/out")"
+"$agent" collapsed --cpu "$work/recovered" | grep -q ';burn[; ]' || fail "static: $(ls -R "$work/recovered")"
 echo ok

@@ -4,6 +4,7 @@
 # standard. Then the test executes the result: the init container's command, and a program with a container's
 # environment. Go installs kustomize into a folder of the test, or KUSTOMIZE names one.
 . "$(dirname "$0")/../system/agent.inc"
+. test/system/guide.inc
 
 have python3
 python3 -c 'import yaml' 2>/dev/null || skip "python3 has no yaml"
@@ -16,15 +17,8 @@ fi
 
 cp -r packaging/kubernetes "$work/component"
 mkdir "$work/own"
-# block MARK: print the block of the guide with that mark.
-block() {
-	awk -v mark="<!-- long: $1 -->" '
-		$0 == mark { found = 1; next }
-		found && /^```/ { if (inside) exit; inside = 1; next }
-		inside { print }' docs/install/containers.md
-}
 # The guide's own, with settings of this test after it.
-block kustomization | sed 's|asprof-agent/packaging/kubernetes|../component|; s|deployment[.]yaml|deployments.yaml|' \
+guide_block docs/install/containers.md 1 | sed 's|asprof-agent/packaging/kubernetes|../component|; s|deployment[.]yaml|deployments.yaml|' \
 	>"$work/own/kustomization.yaml"
 cat >>"$work/own/kustomization.yaml" <<'END'
   - patch: |-
@@ -147,7 +141,7 @@ for key, value in settings['data'].items():
 P
 
 # Kyverno's policy in the guide adds the same. (Kyverno itself is not run.)
-block kyverno >"$work/kyverno.yaml"
+guide_block docs/install/containers.md 2 >"$work/kyverno.yaml"
 python3 - "$work/kyverno.yaml" "$work/result.yaml" <<'P' || fail "the policy differs from the component"
 import sys, yaml
 

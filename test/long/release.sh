@@ -3,6 +3,8 @@
 # there is a compiler for it. The archive works where it is unpacked, and has no path of this machine. Container tools
 # read the image, and a reader of SPDX the list of parts.
 . "$(dirname "$0")/../system/agent.inc"
+. test/system/guide.inc
+. test/system/servers.inc
 
 have rpmbuild dpkg-deb python3
 version=$(sed -n 's/^VERSION := //p' Makefile)
@@ -72,6 +74,26 @@ if command -v skopeo >/dev/null; then
 	skopeo inspect --raw "dir:$work/image" | grep -q '"architecture":"amd64"' || fail "no amd64 in the image"
 	[ "$(skopeo inspect --raw "dir:$work/image" | grep -o '"architecture"' | wc -l)" = ${#crosses[@]} ] ||
 		fail "other machines in the image"
+fi
+# The guide's command, with a registry on loopback.
+if command -v skopeo docker-registry >/dev/null; then
+	port=$(free_port)
+	printf 'version: 0.1\nstorage: {filesystem: {rootdirectory: %s}}\nhttp: {addr: "127.0.0.1:%s"}\n' \
+		"$work/registry" "$port" >"$work/registry.yml"
+	docker-registry serve "$work/registry.yml" >"$work/log" 2>&1 &
+	registry=$!
+	trap 'kill "$registry"; wait "$registry"; rm -rf "$work"' EXIT
+	for _ in {1..300}; do
+		! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+		sleep 0.1
+	done
+	guide_block docs/install/containers.md | sed "s/registry.example.com/127.0.0.1:$port/; s/0\.1\.0/$version/g
+		s/ copy / copy --insecure-policy --dest-tls-verify=false /" >"$work/block"
+	(cd "$work/one" && bash -e "$work/block") >"$work/said" 2>&1 || fail "the guide: $(cat "$work/block" "$work/said")"
+	skopeo inspect --raw --tls-verify=false "docker://127.0.0.1:$port/asprof-agent:$version" |
+		cmp - <(skopeo inspect --raw "dir:$work/image") || fail "another image in the registry"
+else
+	echo "the registry was left out: skopeo or docker-registry is missing"
 fi
 mkdir "$work/copied" "$work/files"
 case $(uname -m) in x86_64) architecture=amd64 ;; *) architecture=arm64 ;; esac

@@ -1,10 +1,10 @@
 #!/bin/bash
 # gdb shows the current function of the agent's thread, by the line of docs/internals/debugging.md.
 . "$(dirname "$0")/agent.inc"
+. test/system/guide.inc
 have gdb
 
-line=$(sed -n '/^gdb -p PID /p' docs/internals/debugging.md)
-[ -n "$line" ] || fail "docs/internals/debugging.md has no line for gdb"
+line=$(guide_block docs/internals/debugging.md) || exit 1
 line=${line/#gdb/gdb -nx -batch}
 line=${line/build\/image/$B\/image}
 

@@ -11,7 +11,7 @@
 #   <!-- run of a profiled 1234: PATTERN -->  the same with a process that has the agent
 #   <!-- file: NAME -->         becomes the file NAME there, for the blocks that follow
 #   <!-- check: COMMAND -->     COMMAND, with the block on its standard input, must end with status 0
-#   <!-- long: ... -->          is run by test/long/containers.sh, in a root directory of its own
+#   <!-- run by TEST -->        by that test, which names this guide (test/system/guide.inc)
 #   <!-- not run: REASON -->
 #
 #   GUIDES="docs/install/attach.md"  only these guides
@@ -67,6 +67,7 @@ split() {
 # The programs that guides name, in the current folder.
 program_of() {
 	case $1 in
+	docs/install/packages.md) (cd "$source" && B=$B PREFIX='' DESTDIR="$OLDPWD/asprof-agent" scripts/install >"$work/out") ;;
 	docs/install/static.md) ${CC:-cc} -static -g -O1 -pthread -o service "$work/service.c" 2>"$work/err" || rm service ;;
 	docs/languages/node.md)
 		echo 'function work() { for (let end = Date.now() + 500; Date.now() < end;); } work()' >server.js
@@ -92,6 +93,13 @@ program_of() {
 				for (long t = System.nanoTime(); System.nanoTime() - t < 500000000L;); } }' >Main.java
 			javac Main.java && jar cfe service.jar Main Main.class
 		}
+		;;
+	docs/reference/commands.md)
+		echo 'import json, time
+def work():
+    while time.process_time() < 0.5: json.loads(json.dumps(list(range(100))))
+work()' >work.py
+		"$agent" run -o profiles -- /usr/bin/python3 work.py >"$work/out" 2>&1
 		;;
 	docs/questions/stalls.md)
 		printf '#!%s\nimport asyncio, time\n%s\n' /usr/bin/python3 \
@@ -125,6 +133,10 @@ run_block() {
 	local at=$1 how=$2 block=$3 status wanted=0 pattern='' pid=''
 
 	case $how in
+	'run by '*)
+		grep -qsF "guide_block $guide" "$source/${how#run by }" || fail "$at: ${how#run by } does not run it"
+		return
+		;;
 	'run with '*)
 		pattern=${how#*: } how=${how#run with }
 		command -v "${how%%: *}" >/dev/null || return
@@ -150,7 +162,7 @@ run_block() {
 		bash -c "${how#check: }" <"$block" >"$work/out" 2>&1 || fail "$at: ${how#check: }: $(cat "$work/out")"
 		return
 		;;
-	'long: '* | 'not run: '?*) return ;;
+	'not run: '?*) return ;;
 	*) fail "$at: nothing says how this block is run: '$how'" ;;
 	esac
 	PATH=$work/tools:$PATH LD_LIBRARY_PATH=$work/lib ASPROF_AGENT_START_DELAY=0 TMPDIR=$work/tmp \

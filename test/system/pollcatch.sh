@@ -2,6 +2,7 @@
 # Long polls that the hooks of the Rust crate async-profiler-agent mark are in the builtin engine's profiles, by the
 # bridge with the name of async-profiler's library. The crate's own profiler runs together with the agent.
 . "$(dirname "$0")/agent.inc"
+. test/system/guide.inc
 
 pollcatch=$(program pollcatch -ldl) || exit 1
 
@@ -28,6 +29,16 @@ delay=
 polls "$B/bridge" auto start "$work/own.jfr"
 grep -q 'start refused' "$work/out" && [ "$polls" -ge 20 ] || fail "both, bridge: $polls polls: $(cat "$work/out" "$work/err")"
 [ "$(LD_LIBRARY_PATH=$B/bridge "$pollcatch")" = 'failed 0' ] || fail "the bridge without the preload"
+
+# As the guide says.
+rm -rf "$work/reports"
+guide_block docs/languages/tokio.md | sed "s|/usr/local/lib/asprof-agent|$B/bridge:$B|" >"$work/lines"
+(
+	. "$work/lines"
+	ASPROF_AGENT_LOCAL_DIR=$work/reports ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_CPU_INTERVAL=10ms "$pollcatch"
+) >"$work/out" 2>"$work/err" || fail "the guide: $(cat "$work/out" "$work/err")"
+polls=$("$agent" longpolls "$work/reports"/pollcatch*.jfr 1ms 2>"$work/none" | grep -c 'poll of')
+[ "$polls" -ge 20 ] || fail "the guide: $polls polls: $(cat "$work/err")"
 
 if [ -z "${ASPROF_TEST_LIB:-}" ]; then
 	echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
