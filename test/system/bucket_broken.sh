@@ -83,7 +83,7 @@ if command -v script >/dev/null; then
 	again_with --page 7 --hold 50.jfr
 	rm -rf "$work/cache"
 	{
-		declare -f reading
+		declare -f reading with_store
 		declare -p work access secret url agent as
 		echo 'reading top s3://reports'
 	} >"$work/reading"

@@ -26,6 +26,8 @@ weighs() {
 later() {
 	local tries=200
 	until_true find "$1" -name '*.jfr' -size +0 || fail "no report"
+	# The time before a change of settings is in this one.
+	"$agent" flush "$pid" >"$work/told" 2>&1 || fail "flush: $(cat "$work/told")"
 	until
 		sleep 0.3
 		rm -f "$1"/*.jfr
