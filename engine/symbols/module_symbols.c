@@ -191,23 +191,10 @@ static int read_loaded(void *context, uint64_t address, void *data, size_t size)
 	return process_memory_read(search->module->bias + address, data, size);
 }
 
-struct inlined_at {
-	struct search *search;
-	const struct symbol_match *match;
-};
-
-static int report_inlined(void *context, const char *name)
-{
-	const struct inlined_at *at = context;
-
-	return at->search->inlined(at->search->context, at->match, name);
-}
-
 /* Report the Go function that contains MATCH, unless a symbol has named it, and the functions inlined there. */
 static int search_report_go(struct search *search, struct go_functions *functions,
 			    struct symbol_match *match)
 {
-	struct inlined_at at = { search, match };
 	struct go_function function;
 	size_t number;
 	int err = 0;
@@ -221,10 +208,11 @@ static int search_report_go(struct search *search, struct go_functions *function
 		match->start = function.start;
 		err = search->named(search->context, match, search->text, "");
 	}
-	if (!err && search->inlined && match->found)
-		err = is_fatal(go_functions_inlined(functions, &function, match->address,
-						    search->text, TEXT_BYTES, report_inlined, &at));
-	return err;
+	if (err || !search->inlined || !match->found ||
+	    go_functions_inlined(functions, &function, match->address, search->text, TEXT_BYTES) <=
+		    0)
+		return err;
+	return search->inlined(search->context, match, search->text);
 }
 
 /* Go has its own table of names, which strip tools keep. */

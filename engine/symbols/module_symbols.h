@@ -13,10 +13,10 @@
 typedef int (*module_symbols_named)(void *context, const struct symbol_match *match,
 				    const char *text, const char *suffix);
 
-/* Called for each function that is inlined at MATCH, innermost first, for matches in any order. NAME is valid only during
- * the call. Returns 0, or -errno to stop the search. */
+/* Called once for each match where functions are inlined. LIST has their names, innermost first, each with its NUL, and
+ * then an empty one. It is valid only during the call. Returns 0, or -errno to stop the search. */
 typedef int (*module_symbols_inlined)(void *context, const struct symbol_match *match,
-				      const char *name);
+				      const char *list);
 
 /* Answer MATCHES, sorted by address and otherwise 0, from the symbols of MODULE. The sources are,
  * in order: its .symtab, else that of a separate debug file; .gnu_debugdata; .dynsym; the stubs of

@@ -97,22 +97,15 @@ const char *string_pool_intern(struct string_pool *pool, const char *text)
 	return copy;
 }
 
-const char *string_pool_append(struct string_pool *pool, const char *list, const char *text)
+const char *string_pool_add_list(struct string_pool *pool, const char *list)
 {
-	size_t length = 0, more = text ? strlen(text) + 1 : 0;
+	size_t size = 1;
 	char *copy;
 
-	while (list && list[length])
-		length += strlen(list + length) + 1;
-	copy = pool_reserve(pool, length + more + 1);
-	if (!copy)
-		return NULL;
-	if (length)
-		memcpy(copy, list, length);
-	if (more)
-		memcpy(copy + length, text, more);
-	copy[length + more] = '\0';
-	return copy;
+	while (list[size - 1])
+		size += strlen(list + size - 1) + 1;
+	copy = pool_reserve(pool, size);
+	return copy ? memcpy(copy, list, size) : NULL;
 }
 
 void string_pool_free(struct string_pool *pool)

@@ -18,9 +18,9 @@ struct string_pool {
  * string_pool_free(). Returns NULL without memory. */
 const char *string_pool_intern(struct string_pool *pool, const char *text);
 
-/* Store a list of texts, each with its NUL, and an empty text after the last: a copy of LIST (NULL: an empty one) with
- * TEXT at its end (NULL: nothing). Equal lists are stored repeatedly. Returns NULL without memory. */
-const char *string_pool_append(struct string_pool *pool, const char *list, const char *text);
+/* Store a copy of LIST: texts, each with its NUL, and then an empty one. Equal lists are stored repeatedly. Valid until
+ * string_pool_free(). Returns NULL without memory. */
+const char *string_pool_add_list(struct string_pool *pool, const char *list);
 
 /* Free all strings; the pool stays usable. */
 void string_pool_free(struct string_pool *pool);

@@ -81,8 +81,7 @@ static bool cache_store(struct symbol_cache *cache, const struct symbol_entry *e
 		return false;
 	if (entry->name && !(name = string_pool_intern(&cache->strings, entry->name)))
 		return false;
-	if (entry->inlined &&
-	    !(inlined = string_pool_append(&cache->strings, entry->inlined, NULL)))
+	if (entry->inlined && !(inlined = string_pool_add_list(&cache->strings, entry->inlined)))
 		return false;
 	copy = symbol_cache_add(cache, entry->module, entry->address);
 	if (!copy)

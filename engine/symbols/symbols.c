@@ -124,14 +124,13 @@ static int batch_set_name(void *context, const struct symbol_match *match, const
 	return entry->name ? 0 : -ENOMEM;
 }
 
-/* Add TEXT to the functions that are inlined at MATCH. */
-static int batch_add_inlined(void *context, const struct symbol_match *match, const char *text)
+static int batch_set_inlined(void *context, const struct symbol_match *match, const char *list)
 {
 	struct batch *batch = context;
 	struct symbol_cache *cache = &batch->symbols->cache;
 	struct symbol_entry *entry = symbol_cache_find(cache, batch->key, match->address);
 
-	entry->inlined = string_pool_append(&cache->strings, entry->inlined, text);
+	entry->inlined = string_pool_add_list(&cache->strings, list);
 	return entry->inlined ? 0 : -ENOMEM;
 }
 
@@ -160,7 +159,7 @@ static int batch_flush(struct batch *batch)
 
 	if (batch->count)
 		err = module_symbols_match(batch->module, batch->matches, batch->count,
-					   batch_set_name, batch_add_inlined, batch);
+					   batch_set_name, batch_set_inlined, batch);
 	for (size_t i = 0; i < batch->count && !err; i++) {
 		entry = symbol_cache_find(cache, batch->key, batch->matches[i].address);
 		if (!entry->name)
@@ -197,7 +196,6 @@ static int batch_add(struct batch *batch, uintptr_t pc)
 	if (!entry)
 		return -ENOMEM;
 	if (module && !entry->name) {
-		entry->inlined = NULL;
 		memset(&batch->matches[batch->count], 0, sizeof(*batch->matches));
 		batch->matches[batch->count].begin = function_begin(module, pc);
 		batch->matches[batch->count++].address = entry->address;

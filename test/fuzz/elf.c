@@ -68,13 +68,6 @@ static void no_stretch(void *context, uint64_t start, uint64_t end, int64_t grow
 	(void)grown;
 }
 
-static int no_name(void *context, const char *name)
-{
-	(void)context;
-	(void)name;
-	return 0;
-}
-
 static void read_go(struct elf *elf)
 {
 	struct go_functions *functions;
@@ -90,7 +83,7 @@ static void read_go(struct elf *elf)
 			go_functions_name(functions, &function, name, sizeof(name));
 			go_functions_stack(functions, &function, no_stretch, NULL);
 			go_functions_inlined(functions, &function, function.start, name,
-					     sizeof(name), no_name, NULL);
+					     sizeof(name));
 			go_functions_find(functions, function.start, &n);
 		}
 	go_functions_close(functions);

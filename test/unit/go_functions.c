@@ -2,7 +2,6 @@
 #include "engine/runtime/go/go_functions.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,29 +230,18 @@ START_TEST(text_of_the_module)
 }
 END_TEST
 
-struct names {
-	size_t count, most;
-	char list[64][32];
-};
-
-static int note_name(void *context, const char *name)
-{
-	struct names *names = context;
-
-	if (names->count == names->most)
-		return -ECANCELED;
-	snprintf(names->list[names->count++], sizeof(names->list[0]), "%s", name);
-	return 0;
-}
-
-static int inlined_at(struct go_functions *f, uint64_t address, struct names *names)
+/* Write the inlined functions of the first function to LIST, each with a space after it. */
+static int inlined_at(struct go_functions *f, uint64_t address, char *list, size_t size)
 {
 	struct go_function function;
-	char text[32];
+	int count;
 
-	names->count = 0;
 	ck_assert_int_eq(go_functions_get(f, 0, &function), 0);
-	return go_functions_inlined(f, &function, address, text, sizeof(text), note_name, names);
+	memset(list, 'x', size);
+	count = go_functions_inlined(f, &function, address, list, size);
+	for (size_t i = 0; list[i]; list[i++] = ' ')
+		i += strlen(list + i);
+	return count;
 }
 
 /* Go 1.26 has a section for runtime.moduledata; before, its first words are searched in the data. */
@@ -263,9 +251,9 @@ START_TEST(inlined_functions)
 	const uint64_t data = BASE + offsetof(struct image, calls);
 	const uint64_t words[] = { BASE + offsetof(struct image, table),
 				   BASE + offsetof(struct image, table.text_of_names) };
-	struct names names = { .most = 4 };
 	struct go_functions *f;
 	struct elf *elf;
+	char list[2048];
 
 	image_init(image, MAGIC_1_20);
 	memcpy(image->module, words, sizeof(words));
@@ -273,31 +261,27 @@ START_TEST(inlined_functions)
 	if (_i)
 		memcpy(strstr(image->names + 19, ".go.module"), ".noptrdata", 10);
 	f = open_image(&elf, image);
-	ck_assert_int_eq(inlined_at(f, TEXT + 4, &names), 0);
-	ck_assert_uint_eq(names.count, 0); /* not searched for */
+	ck_assert_int_eq(inlined_at(f, TEXT + 4, list, sizeof(list)), 0); /* not searched for */
 	ck_assert_int_eq(go_functions_find_inlined(f, NULL, NULL, 0), 0);
-	ck_assert_int_eq(inlined_at(f, TEXT + 7, &names), 0);
-	ck_assert_uint_eq(names.count, 2);
-	ck_assert_str_eq(names.list[0], "main.inner");
-	ck_assert_str_eq(names.list[1], "main.middle");
-	ck_assert_int_eq(inlined_at(f, TEXT + 8, &names), 0);
-	ck_assert_uint_eq(names.count, 1);
-	ck_assert_str_eq(names.list[0], "main.middle");
-	ck_assert_int_eq(inlined_at(f, TEXT + 16, &names), 0);
-	ck_assert_uint_eq(names.count, 0);
-	names.most = 1;
-	ck_assert_int_eq(inlined_at(f, TEXT, &names), -ECANCELED);
+	ck_assert_int_eq(inlined_at(f, TEXT + 7, list, sizeof(list)), 2);
+	ck_assert_str_eq(list, "main.inner main.middle ");
+	ck_assert_int_eq(inlined_at(f, TEXT + 8, list, sizeof(list)), 1);
+	ck_assert_str_eq(list, "main.middle ");
+	ck_assert_int_eq(inlined_at(f, TEXT + 16, list, sizeof(list)), 0);
+	ck_assert_str_eq(list, "");
+	/* Without room for all: the inner ones. */
+	ck_assert_int_eq(inlined_at(f, TEXT, list, 20), 1);
+	ck_assert_str_eq(list, "main.inner ");
+	ck_assert_int_eq(inlined_at(f, TEXT, list, 10), 0);
+	ck_assert_str_eq(list, "");
 	go_functions_close(f);
-
 	elf_close(elf);
 
 	/* A function that is inlined in itself: the list has an end. */
 	image->calls[0].parent = 8;
 	f = open_image(&elf, image);
 	ck_assert_int_eq(go_functions_find_inlined(f, NULL, NULL, 0), 0);
-	names.most = 64;
-	ck_assert_int_eq(inlined_at(f, TEXT + 8, &names), 0);
-	ck_assert_uint_eq(names.count, 64);
+	ck_assert_int_eq(inlined_at(f, TEXT + 8, list, sizeof(list)), 64);
 	go_functions_close(f);
 	elf_close(elf);
 	free(image);
@@ -307,16 +291,16 @@ END_TEST
 START_TEST(nothing_is_inlined)
 {
 	struct image *image = malloc(sizeof(*image));
-	struct names names = { .most = 4 };
 	struct go_functions *f;
 	struct elf *elf;
+	char list[64];
 
 	image_init(image, magics[_i]);
 	memcpy(strstr(image->names + 19, ".go.module"), ".noptrdata", 10);
 	f = open_image(&elf, image);
 	ck_assert_int_eq(go_functions_find_inlined(f, NULL, NULL, 0), -ENOENT);
-	ck_assert_int_eq(inlined_at(f, TEXT, &names), 0);
-	ck_assert_uint_eq(names.count, 0);
+	ck_assert_int_eq(inlined_at(f, TEXT, list, sizeof(list)), 0);
+	ck_assert_str_eq(list, "");
 	go_functions_close(f);
 	elf_close(elf);
 	free(image);
@@ -360,7 +344,6 @@ static void ask_all(const struct image *image)
 	struct go_function function;
 	struct go_functions *f;
 	struct elf *elf;
-	struct names names = { .most = 64 };
 	char name[32];
 	size_t n;
 
@@ -371,9 +354,7 @@ static void ask_all(const struct image *image)
 			if (!go_functions_get(f, i, &function)) {
 				go_functions_name(f, &function, name, sizeof(name));
 				go_functions_stack(f, &function, note, &stretches);
-				names.count = 0;
-				go_functions_inlined(f, &function, TEXT + 4, name, sizeof(name),
-						     note_name, &names);
+				go_functions_inlined(f, &function, TEXT + 4, name, sizeof(name));
 			}
 		go_functions_find(f, TEXT + 40, &n);
 		go_functions_close(f);

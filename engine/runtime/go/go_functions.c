@@ -370,40 +370,64 @@ static int64_t inlined_number(struct go_functions *f, const struct go_function *
 	return visit_values(f, function, table, value_at_address, &wanted) ? -1 : wanted.value;
 }
 
-int go_functions_inlined(struct go_functions *f, const struct go_function *function,
-			 uint64_t address, char *text, size_t size,
-			 int (*visit)(void *context, const char *name), void *context)
+/* Get the position of FUNCTION's table of inlined functions, and the link address of its calls. Returns 0, -ENOENT if it
+ * has none, or -errno. */
+static int inlined_places(struct go_functions *f, const struct go_function *function,
+			  uint32_t *table, uint64_t *calls)
 {
 	uint64_t head = f->header.code + function->entry;
-	struct go_function inlined = { 0 };
-	struct inlined_call call;
 	struct entry entry;
-	uint32_t table, data;
-	int64_t number;
+	uint32_t data;
 	int err = f->data ? read_bytes(f, head, &entry, sizeof(entry)) : -ENOENT;
 
 	if (!err && (entry.tables <= TABLE_INLINED || entry.data_count <= DATA_INLINED))
 		err = -ENOENT;
 	head += sizeof(entry);
 	if (!err)
-		err = read_bytes(f, head + 4 * TABLE_INLINED, &table, sizeof(table));
+		err = read_bytes(f, head + 4 * TABLE_INLINED, table, sizeof(*table));
 	if (!err)
 		err = read_bytes(f, head + 4 * ((uint64_t)entry.tables + DATA_INLINED), &data,
 				 sizeof(data));
-	if (err || data == NO_DATA)
+	if (!err && data == NO_DATA)
+		err = -ENOENT;
+	if (!err)
+		*calls = f->data + data;
+	return err;
+}
+
+int go_functions_inlined(struct go_functions *f, const struct go_function *function,
+			 uint64_t address, char *list, size_t size)
+{
+	struct go_function inlined = { 0 };
+	struct inlined_call call;
+	size_t used = 0;
+	uint64_t calls;
+	uint32_t table;
+	int64_t number;
+	int length, depth, err = inlined_places(f, function, &table, &calls);
+
+	*list = '\0';
+	if (err)
 		return err == -ENOENT ? 0 : err;
-	for (int depth = 0; !err && depth < INLINED_MAX; depth++) {
+	for (depth = 0; depth < INLINED_MAX; depth++) {
 		number = inlined_number(f, function, table, address);
 		if (number < 0)
 			break;
-		err = elf_read_address(f->file, f->data + data + (uint64_t)number * sizeof(call),
-				       &call, sizeof(call));
+		err = elf_read_address(f->file, calls + (uint64_t)number * sizeof(call), &call,
+				       sizeof(call));
+		if (err)
+			return err;
 		inlined.name = call.name;
-		if (!err && go_functions_name(f, &inlined, text, size) <= 0)
-			err = -ENODATA;
-		if (!err)
-			err = visit(context, text);
+		length = go_functions_name(f, &inlined, list + used, size - used - 1);
+		if (length <= 0)
+			return length ? length : -ENODATA;
+		/* (A name that was cut fills it.) */
+		if (used + (size_t)length + 2 >= size)
+			break;
+		used += (size_t)length + 1;
+		list[used] = '\0';
 		address = function->start + call.parent;
 	}
-	return err;
+	list[used] = '\0';
+	return depth;
 }

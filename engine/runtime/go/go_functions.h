@@ -57,11 +57,10 @@ int go_functions_stack(struct go_functions *functions, const struct go_function 
 int go_functions_find_inlined(struct go_functions *functions, go_memory *loaded, void *context,
 			      uint64_t bias);
 
-/* Call VISIT with the name of each function that is inlined in FUNCTION at ADDRESS, innermost first. FUNCTION itself is
- * not among them. Names are cut to SIZE - 1 bytes, and TEXT has room for one. Returns 0, -errno, or the error of VISIT,
- * which ends it. */
+/* Write the names of the functions that are inlined in FUNCTION at ADDRESS to LIST, innermost first, each with its NUL,
+ * and then an empty one. FUNCTION itself is not among them. Without room in SIZE bytes the outer ones are omitted. Returns
+ * their number, or -errno. */
 int go_functions_inlined(struct go_functions *functions, const struct go_function *function,
-			 uint64_t address, char *text, size_t size,
-			 int (*visit)(void *context, const char *name), void *context);
+			 uint64_t address, char *list, size_t size);
 
 #endif
