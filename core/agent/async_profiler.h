@@ -73,7 +73,7 @@ bool async_profiler_defer_signal(const siginfo_t *info);
  * imports. */
 void async_profiler_on_library_constructor(const void *inside);
 
-/* The program's first own code runs. In its first thread, without any signal of the agent's before; also in processes
+/* The program's first own code runs, so all constructors of its modules have run. In its first thread; also in processes
  * without an agent. */
 void async_profiler_on_program_start(void);
 

@@ -12,9 +12,10 @@
 struct jfr_frame_name {
 	const char *class_name;  /* a library's file name, or a script's path; NULL: none */
 	const char *method_name; /* demangled; NULL: the frame is named "[unknown]" */
-	const char *
-		inlined; /* functions that are inlined there, innermost first, each with its NUL, then an empty
-				  * one; they get frames of the same class and type. NULL: none */
+
+	/* Functions that are inlined there, innermost first, each with its NUL, then an empty one. They get frames of the
+	 * same class and type. NULL: none. */
+	const char *inlined;
 	uint8_t type;     /* enum jfr_frame_type */
 	uint32_t address; /* link address in the library; 0: unknown, or above 2 GiB */
 	uint32_t line;    /* 0: unknown */

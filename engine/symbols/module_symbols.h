@@ -19,8 +19,8 @@ typedef int (*module_symbols_inlined)(void *context, const struct symbol_match *
 				      const char *list);
 
 /* Answer MATCHES, sorted by address and otherwise 0, from the symbols of MODULE. The sources are,
- * in order: its .symtab, else that of a separate debug file; .gnu_debugdata; .dynsym; the stubs of
- * the PLT; Go's own table. If the file cannot be opened, the dynamic symbols in memory are used. A
+ * in order: its .symtab; Go's own table; without a .symtab, that of a separate debug file and
+ * .gnu_debugdata; .dynsym; the stubs of the PLT. If the file cannot be opened, the dynamic symbols in memory are used. A
  * missing or malformed source is skipped. Matches without an answer get a `start` from .eh_frame.
  * INLINED (may be NULL) gets the inlined functions of Go. Returns 0, -ENOMEM, or the error of NAMED
  * or INLINED. */

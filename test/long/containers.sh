@@ -1,7 +1,7 @@
 #!/bin/bash
-# The examples of docs/install/containers.md and static.md, without Docker: each line of a Dockerfile is executed in a separate root
-# directory, and its entry point is started there as process 1, by chroot. The same for the Kubernetes pod with an
-# init container, a read-only root and a user without rights.
+# The examples of docs/install/containers.md and static.md, without Docker: each line of a Dockerfile is executed in a
+# separate root directory, and its entry point is started there as process 1, by chroot. The same for the Kubernetes pod
+# with an init container, a read-only root and a user without rights.
 . "$(dirname "$0")/../system/agent.inc"
 . test/long/root.inc
 . test/system/guide.inc

@@ -83,10 +83,7 @@ if command -v skopeo docker-registry >/dev/null; then
 	docker-registry serve "$work/registry.yml" >"$work/log" 2>&1 &
 	registry=$!
 	trap 'kill "$registry"; wait "$registry"; rm -rf "$work"' EXIT
-	for _ in {1..300}; do
-		! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
-		sleep 0.1
-	done
+	until_true bash -c "exec 3<>/dev/tcp/127.0.0.1/$port" || fail "no registry: $(cat "$work/log")"
 	guide_block docs/install/containers.md | sed "s/registry.example.com/127.0.0.1:$port/; s/0\.1\.0/$version/g
 		s/ copy / copy --insecure-policy --dest-tls-verify=false /" >"$work/block"
 	(cd "$work/one" && bash -e "$work/block") >"$work/said" 2>&1 || fail "the guide: $(cat "$work/block" "$work/said")"

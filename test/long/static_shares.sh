@@ -35,9 +35,9 @@ compile() {
 		esac
 	END
 	chmod +x "$work/tool"
-	# One thread compiles, so that the collector's share does not depend on the processors.
 	GOFLAGS='' go build -toolexec "$work/tool" -gcflags="$package=-cpuprofile=$own" $package 2>"$work/err"
 }
+
 staticcheck() {
 	built staticcheck honnef.co/go/tools/cmd/staticcheck || return
 	rm -rf "$work/cache"
@@ -45,16 +45,14 @@ staticcheck() {
 		"$p/staticcheck" -debug.cpuprofile="$own" net/http go/types) >"$work/out" 2>"$work/err"
 	[ -s "$own" ]
 }
+
 # served URL CLIENT...: "${server[@]}" under the client's load, profiled by itself for $seconds through URL.
 served() {
 	local url=$1 pid client
 	shift
 	"$agent" run -o "$work/reports" -- "${server[@]}" >"$work/out" 2>"$work/err" &
 	pid=$!
-	for _ in {1..300}; do
-		! curl -sf -m 5 -o "$work/got" "$url/debug/pprof/cmdline" || break
-		sleep 0.1
-	done
+	until_true curl -sf -m 5 -o "$work/got" "$url/debug/pprof/cmdline"
 	"$@" >"$work/client" 2>&1 &
 	client=$!
 	sleep 2
@@ -64,6 +62,7 @@ served() {
 	kill "$(pgrep -P $pid | head -n 1)" $pid 2>/dev/null
 	wait $pid
 }
+
 caddy() {
 	local admin port
 	built caddy github.com/caddyserver/caddy/v2/cmd/caddy && needs wrk curl || return

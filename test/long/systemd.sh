@@ -35,9 +35,7 @@ units=$root/etc/systemd/system
 mkdir -p "$units/service.service.d" "$root/etc/systemd/system.conf.d"
 printf '[Service]\nExecStart=/usr/local/bin/service\n' >"$units/service.service"
 cp "$root/usr/local/share/doc/asprof-agent/examples/profile.conf" "$units/service.service.d/"
-awk '$0 == "<!-- file: service.service -->" { found = 1 } found && /^```$/ { exit } found && inside { print }
-	found && /^```ini$/ { inside = 1 }' docs/install/systemd.md >"$units/complete.service"
-grep -q SystemCallFilter "$units/complete.service" || fail "the guide has no complete unit"
+marked_block 'file: service.service' docs/install/systemd.md >"$units/complete.service"
 printf '[Manager]\nDefaultEnvironment=%s\n' '"ASPROF_AGENT_PROCESS=service,sleep" ASPROF_AGENT_START_DELAY=0' \
 	>"$root/etc/systemd/system.conf.d/profile.conf"
 guide_block docs/install/systemd.md >"$root/block.sh"

@@ -13,8 +13,7 @@ pulls
 wrong_settings
 
 # As the guide says.
-mkdir "$work/tools" "$work/guide"
-ln -s "$agent" "$work/tools/asprof-agent"
+mkdir "$work/guide"
 guide_block docs/reference/commands.md | sed "s|s3://profiles|s3://reports|; s/checkout/svc/
 	s/2026-11-21T02:10:00/$(date -d '-1 hour' +%FT%T)/; s/2026-11-21T02:20:00/$(date -d '+1 minute' +%FT%T)/" \
 	>"$work/guide/block"

@@ -14,6 +14,11 @@ polls() {
 	profiled "$work/reports" "$engine" CPU_INTERVAL=10ms START_DELAY="${delay:-0}" \
 		LIB=libasyncProfiler.so env LD_LIBRARY_PATH="$path" "$pollcatch" "$@" >"$work/out" 2>"$work/err" ||
 		fail "$engine, $path: status $?: $(cat "$work/out" "$work/err")"
+	count_polls
+}
+
+# count_polls: set $polls to their number in the agent's profile.
+count_polls() {
 	polls=$("$agent" longpolls "$work/reports"/pollcatch*.jfr 1ms 2>"$work/none" | grep -c 'poll of')
 }
 
@@ -37,7 +42,7 @@ guide_block docs/languages/tokio.md | sed "s|/usr/local/lib/asprof-agent|$B/brid
 	. "$work/lines"
 	ASPROF_AGENT_LOCAL_DIR=$work/reports ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_CPU_INTERVAL=10ms "$pollcatch"
 ) >"$work/out" 2>"$work/err" || fail "the guide: $(cat "$work/out" "$work/err")"
-polls=$("$agent" longpolls "$work/reports"/pollcatch*.jfr 1ms 2>"$work/none" | grep -c 'poll of')
+count_polls
 [ "$polls" -ge 20 ] || fail "the guide: $polls polls: $(cat "$work/err")"
 
 if [ -z "${ASPROF_TEST_LIB:-}" ]; then

@@ -34,12 +34,10 @@ done
 rm -rf "$work/cache" # the cache of missing files
 expect_stacks 'from the server' with.lines --lines --debuginfod
 # As the guide says.
-mkdir "$work/tools"
-ln -s "$agent" "$work/tools/asprof-agent"
 cp "$work/profiles"/*.jfr "$work/service.jfr"
 guide_block docs/reference/commands.md | sed "s|/srv/debug|$work/served|; s|https://debuginfod.example.com|$DEBUGINFOD_URLS|" \
 	>"$work/block"
-(cd "$work" && PATH=$work/tools:$PATH sh -e block) >"$work/out" 2>&1 || fail "the guide: $(cat "$work/out")"
+(cd "$work" && PATH=$B:$PATH sh -e block) >"$work/out" 2>&1 || fail "the guide: $(cat "$work/out")"
 grep -q crunch "$work/out" && grep -q '<html' "$work/f.html" || fail "the guide: $(cat "$work/out")"
 kill $server
 wait $server 2>/dev/null
