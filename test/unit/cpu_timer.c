@@ -153,7 +153,8 @@ static void *wait_often(void *unused)
 	prepare();
 	ck_assert_int_eq(cpu_timer_start(&timer, MS, true), 0);
 	ck_assert(thread_timer_exists(&timer.fine) && !thread_timer_exists(&timer.cpu));
-	is_waiting = 1; /* not earlier: a first signal may have come by now */
+	is_waiting = 1; /* not earlier: signals may have come by now */
+	signals = samples = 0;
 	for (int i = 0; i < 20; i++) {
 		rest = (struct timespec){ .tv_nsec = 5 * MS };
 		while (nanosleep(&rest, &rest))
