@@ -1,16 +1,20 @@
 #!/bin/bash
 # What sampling costs in programs whose samples are expensive, with the default budget and without one.
 #
-# Each case is compared with the bare program that ran next to it, by CPU time of the process, so other load matters
-# little. The first third of the work and the program's end are the fixed cost: the start of the agent, hooks, thread
-# creation, the budget's first measurements, and the report with its symbols. The rest is the steady cost: of hooks and
-# threads alone ("hooks": with intervals at which almost no sample is taken), and of sampling beyond that. Medians over
-# ROUNDS (10), with the 95 percent interval in brackets.
+# Two runs that are compared go together, on one processor: each gets it for some milliseconds at a time, so whatever
+# changes the machine's speed changes both. They are compared by CPU time of the process. Two bare ones differ by 0.3%,
+# and by 5% to 10% if one runs after the other.
 #
-# A program must have a processor of its own: the budget's floor is a share of the wall-clock time.
+# The first third of the work and the program's end are the fixed cost: the start of the agent, hooks, thread creation,
+# the budget's first measurements, and the report with its symbols. The rest is the steady cost: of hooks and threads
+# alone ("hooks": with intervals at which almost no sample is taken), and of sampling beyond that. Medians over ROUNDS
+# (10), with the 95 percent interval in brackets.
 #
-# Totals: the largest difference of a function's share of the CPU time, or of its bytes, from the run without a budget,
-# in percent of it, for functions with a fifth of all.
+# The floors of the budget are shares of the wall-clock time, so they permit twice as much here as in a program that has
+# the processor to itself.
+#
+# Totals: the largest difference of a function's share of the CPU time, or of its bytes, from the runs without a budget,
+# in percent of it, for functions with a fifth of all. Over all rounds, with the standard error of their difference.
 #
 #   STRESS="frames python"  only these programs
 #   PYTHON=/opt/venv/bin/python3  this interpreter; with py-spy and memray in its directory, they are measured too.
@@ -18,7 +22,7 @@
 set -eu
 . "$(dirname "$0")/../system/agent.inc"
 unset ASPROF_AGENT_BUDGET
-rounds=${ROUNDS:-10} stress_wanted=${STRESS:-frames plain threads short allocs python defaults}
+rounds=${ROUNDS:-10} stress_wanted=${STRESS:-frames plain threads short allocs python java defaults}
 
 stress=$(program budget_stress -O1 -fno-optimize-sibling-calls)
 python=$("${PYTHON:-python3}" -c 'import sys; print(sys.executable)') || python=
@@ -34,28 +38,74 @@ for i in range(rounds):
 print("%.4f" % time.process_time(), end=" ", flush=True)
 PYTHON
 
+cat >"$work/Deep.java" <<'JAVA'
+public class Deep {
+	static int depth(int n) {
+		return depth(n + 1) + 1;
+	}
+
+	static void print() {
+		System.out.printf("%.4f ", ((com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory
+			.getOperatingSystemMXBean()).getProcessCpuTime() / 1e9);
+	}
+
+	public static void main(String[] arguments) {
+		int rounds = Integer.parseInt(arguments[0]);
+
+		for (int i = 0; i < rounds; i++) {
+			if (i == rounds / 3)
+				print();
+			try {
+				depth(0);
+			} catch (StackOverflowError expected) {
+				continue;
+			}
+		}
+		print();
+	}
+}
+JAVA
+! javac -d "$work" "$work/Deep.java" 2>"$work/err" || has_java=1
+processor=$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | sed 's/.*[,-]//')
+
 # timed NAME COMMAND...: a line of $work/NAME gets the CPU time after a third of the work, at its end, and with the
 # program's end.
 timed() {
 	local TIMEFORMAT='%3U %3S' name=$1
 
 	shift
-	{ time "$@" >"$work/marks" 2>"$work/err"; } 2>"$work/used" || fail "$name: $(cat "$work/err")"
-	awk '{ print marks, $1 + $2 }' marks="$(cat "$work/marks")" "$work/used" >>"$work/$name"
+	{ time taskset -c "$processor" "$@" >"$work/marks.$name" 2>"$work/err.$name"; } 2>"$work/used.$name" ||
+		fail "$name: $(cat "$work/err.$name")"
+	awk '{ print marks, $1 + $2 }' marks="$(cat "$work/marks.$name")" "$work/used.$name" >>"$work/$name"
 }
 
-# preloaded NAME VARIABLE=value... COMMAND...: its last report goes to $work/out.NAME.
+# preloaded NAME VARIABLE=value... COMMAND...: its report is added to $work/out.NAME.
 preloaded() {
-	rm -rf "$work/out.$1"
-	timed "$1" profiled "$work/out.$1" builtin REPORTING_INTERVAL=1h "${@:2}"
+	local name=$1 settings=()
+
+	shift
+	while [ "${1%%=*}" != "$1" ]; do
+		settings+=("ASPROF_AGENT_$1")
+		shift
+	done
+	timed "$name" env LD_PRELOAD="$preload" ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=0 \
+		ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_REPORTING_INTERVAL=1h \
+		ASPROF_AGENT_LOCAL_DIR="$work/out.$name" "${settings[@]}" "$@"
 }
 
-# median EXPRESSION NAME...: of the expression of bare's and the cases' columns, with its interval.
-median() {
-	local expression=$1 format=$2
+# together NAME COMMAND...: next to a run with hooks and threads alone.
+together() {
+	local running=()
 
-	shift 2
-	paste "$work/bare" "${@/#/$work/}" | awk "{ print $expression }" | sort -g | awk -v f="$format" '{ v[NR] = $1 }
+	"${@:2}" & running+=($!)
+	preloaded "hooks.$1" "${rare[@]}" "${program[@]}" & running+=($!)
+	wait "${running[0]}"
+	wait "${running[1]}"
+}
+
+# median NAME EXPRESSION FORMAT: of the expression of NAME's columns and those of the run next to it, with its interval.
+median() {
+	paste "$work/$1" "$work/hooks.$1" | awk "{ print $2 }" | sort -g | awk -v f="$3" '{ v[NR] = $1 }
 		END { k = int(NR / 2 - 0.98 * sqrt(NR)); k = k < 1 ? 1 : k
 			printf f " (" f " to " f ")", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[k], v[NR + 1 - k] }'
 }
@@ -63,12 +113,17 @@ median() {
 # totals SWITCH: the largest difference of a function's share with the budget, in percent.
 totals() {
 	for name in unlimited budget; do
-		"$agent" collapsed "$1" --total "$work/out.$name" 2>/dev/null | awk '{ n = split($0, f, ";")
-			leaf = f[n]; sub(/ [0-9]+$/, "", leaf); gsub(/ /, "_", leaf); sum[leaf] += $NF; all += $NF }
-			END { for (leaf in sum) print leaf, sum[leaf] / all }' | sort >"$work/shares.$name"
+		for report in "$work/out.$name"/*; do
+			"$agent" collapsed "$1" --total "$report" 2>/dev/null | awk '{ n = split($0, f, ";")
+				leaf = f[n]; sub(/ [0-9]+$/, "", leaf); gsub(/ /, "_", leaf); sum[leaf] += $NF; all += $NF }
+				END { for (leaf in sum) print leaf, sum[leaf] / all }'
+		done | awk '{ n[$1]++; sum[$1] += $2; squares[$1] += $2 * $2 } END { for (leaf in n) {
+			mean = sum[leaf] / rounds; variance = squares[leaf] / rounds - mean * mean
+			print leaf, mean, variance > 0 ? variance / rounds : 0 } }' rounds="$rounds" | sort >"$work/shares.$name"
 	done
-	join "$work/shares.unlimited" "$work/shares.budget" | awk '$2 > 0.2 { d = ($3 / $2 - 1) * 100
-		if (d * d > most * most) most = d } END { printf "%+.1f%%", most }'
+	join "$work/shares.unlimited" "$work/shares.budget" | awk '$2 > 0.2 { d = ($4 / $2 - 1) * 100
+		if (d * d >= most * most) { most = d; e = sqrt($3 + $5) / $2 * 100 } }
+		END { printf "%+.1f%% (standard error %.1f)", most, e }'
 }
 
 peer() {
@@ -79,23 +134,25 @@ peer() {
 
 # measure TITLE "VARIABLE=value..." COMMAND...
 measure() {
-	local title=$1 intervals rare=(CPU_INTERVAL=1h WALL_INTERVAL=off) switch=--cpu
+	local title=$1 intervals rare=(CPU_INTERVAL=1h WALL_INTERVAL=off) switch=--cpu program=("${@:3}")
+	# Columns 1 to 3 are the run's, 4 to 6 those of the run next to it.
+	local sampling='1 + ($2 - $1 - $5 + $4) / ($5 - $4)'
 
 	read -ra intervals <<<"$2"
 	[[ $2 != *NATIVE_MEM* ]] || rare+=(NATIVE_MEM=1g) switch=--alloc
-	shift 2
-	for name in bare hooks budget unlimited; do : >"$work/$name"; done
+	rm -rf "$work"/out.*
+	for name in bare budget unlimited; do : >"$work/$name" >"$work/hooks.$name"; done
 	for ((i = 0; i < rounds; i++)); do
-		timed bare "$@"
-		preloaded hooks "${rare[@]}" "$@"
-		preloaded budget "${intervals[@]}" "$@"
-		preloaded unlimited BUDGET=off "${intervals[@]}" "$@"
+		together bare timed bare "${program[@]}"
+		together budget preloaded budget "${intervals[@]}" "${program[@]}"
+		together unlimited preloaded unlimited BUDGET=off "${intervals[@]}" "${program[@]}"
 	done
 	echo "$title ($rounds rounds of $(awk 'END { print $3 }' "$work/bare") s)"
-	echo "  fixed, ms:         $(median '1000 * ($4 - $1 + $6 - $5 - $3 + $2)' %.0f budget)"
-	echo "  hooks:             $(median '($5 - $4) / ($2 - $1)' %.3f hooks)"
-	echo "  sampling:          $(median '1 + ($8 - $7 - $5 + $4) / ($2 - $1)' %.3f hooks budget)"
-	echo "  without a budget:  $(median '1 + ($8 - $7 - $5 + $4) / ($2 - $1)' %.3f hooks unlimited)"
+	echo "  hooks:             $(median bare '($5 - $4) / ($2 - $1)' %.3f)"
+	echo "    fixed, ms:       $(median bare '1000 * ($4 + $6 - $5 - $1 - $3 + $2)' %.0f)"
+	echo "  sampling:          $(median budget "$sampling" %.3f)"
+	echo "    fixed, ms:       $(median budget '1000 * ($1 + $3 - $2 - $4 - $6 + $5)' %.0f)"
+	echo "  without a budget:  $(median unlimited "$sampling" %.3f)"
 	echo "  totals:            $(totals "$switch")"
 	"$agent" cost "$work/out.budget" | sed 's/^/  the agent: /'
 }
@@ -117,6 +174,10 @@ for name in $stress_wanted; do
 			"$python" "$work/deep.py" 12000
 		! "$python" -c 'import memray' 2>/dev/null || peer 'memray' "$python" -m memray run -qfo "$work/memory" \
 			"$work/deep.py" 12000
+		;;
+	java)
+		[ "${has_java:-}" ] || continue
+		measure 'Java stack overflows, CPU at 1 ms' CPU_INTERVAL=1ms java -cp "$work" Deep 400
 		;;
 	defaults) measure 'one frame, default intervals' "CPU_INTERVAL=100ms WALL_INTERVAL=1s" "$stress" plain 9000 ;;
 	esac
