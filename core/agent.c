@@ -184,7 +184,7 @@ int agent_stop(uint64_t timeout_ns)
 		if (state == AGENT_NONE)
 			return 0; /* the agent has ended by itself */
 	wake_up(&shared->agent.wake);
-	if (state == AGENT_DELAYED)
+	if ((state & ~AGENT_STOP) == AGENT_DELAYED)
 		return 0; /* the thread will touch nothing any more */
 	while (err != -ETIMEDOUT && (state = atomic_load(&shared->agent.state)) & AGENT_STOP)
 		err = futex_wait_until(&shared->agent.state, state, deadline);

@@ -35,12 +35,12 @@ ASPROF_AGENT_API int asprof_agent_flush(void);
 
 /* Change the setting NAME to VALUE: CPU_INTERVAL, WALL_INTERVAL, NATIVE_MEM, BUDGET, STALLS, REPORTING_INTERVAL,
  * PROFILING_GROUP, TAGS or LOG, with values as in the environment (`asprof-agent options`). If the engine must
- * restart, earlier samples are reported first. Waits as above. A forked child has the settings of the environment.
- * Returns 0, or -1 with errno set: EINVAL when NAME or VALUE is NULL or invalid, with a line in the log; E2BIG for a
+ * restart, earlier samples are reported first. Waits as above, and longer while async-profiler restarts. A forked child has the settings of the environment.
+ * Returns 0, or -1 with errno set: EINVAL when NAME or VALUE is NULL or invalid (the log says why); E2BIG for a
  * value of 1,024 bytes or more; ESRCH when profiling does not run; ETIMEDOUT. */
 ASPROF_AGENT_API int asprof_agent_set(const char *name, const char *value);
 
-/* Return 1 while samples are taken, otherwise 0. */
+/* Return 1 while the program is profiled: not during the start delay or a pause. Otherwise 0. */
 ASPROF_AGENT_API int asprof_agent_running(void);
 
 /* Around one iteration of an event loop, or one poll of a task, on the same thread. If the thread is sampled in

@@ -354,7 +354,8 @@ static void find_exit_for_children(void)
 void process_reset_in_child(void)
 {
 	bool was_ended = atomic_load(&suspended_for_call) & (AGENT_WAS_ENDED | AGENT_RESUMES);
-	bool had_one = agent_exists() || was_ended, was_to_have_one = sampler_after_fork();
+	bool had_one = (agent_exists() && !agent_stop_is_requested()) || was_ended;
+	bool was_to_have_one = sampler_after_fork();
 
 	for (size_t i = 0; i < sizeof(child_resets) / sizeof(*child_resets); i++)
 		child_resets[i]();

@@ -1,5 +1,7 @@
 /* Stops and starts the agent three times, and works in between. A forked child can start its own.
- * Ends with 3. */
+ * Ends with 3.
+ *
+ *   restarts delayed   stops it during the start delay, and forks at once, twenty times: no child has an agent */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +34,34 @@ static int child_starts(void)
 	return waitpid(child, &status, 0) == child && !status;
 }
 
-int main(void)
+static void stop_during_delay(void)
+{
+	pid_t children[20];
+	int status;
+
+	for (int i = 0; i < 20; i++) {
+		CHECK(!asprof_agent_stop());
+		children[i] = fork();
+		if (!children[i]) {
+			usleep(1000000);
+			_exit(asprof_agent_running());
+		}
+		while (asprof_agent_start()) { /* its thread has not ended yet */
+			CHECK(errno == EALREADY);
+			usleep(100);
+		}
+	}
+	for (int i = 0; i < 20; i++)
+		CHECK(waitpid(children[i], &status, 0) == children[i] && !status);
+}
+
+int main(int argc, char **argv)
 {
 	CHECK(asprof_agent_running != NULL);
+	if (argc > 1 && !strcmp(argv[1], "delayed")) {
+		stop_during_delay();
+		return 3;
+	}
 	for (int i = 0; i < 3; i++) {
 		while (!asprof_agent_running())
 			usleep(1000);

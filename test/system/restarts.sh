@@ -23,6 +23,8 @@ for engine in $(engines); do
 	restarted $engine-fork $engine FORK=off
 	restarted $engine-mem $engine NATIVE_MEM=64k NATIVE_MEM_ENGINE=builtin
 done
+profiled "$work/delayed" builtin START_DELAY=200ms timeout 60 "$restarts" delayed >"$work/said" 2>&1
+[ $? = 3 ] || fail "stopped during the start delay, a child has an agent: $(cat "$work/said")"
 reports=0 # it never writes any
 restarted fake async-profiler LIB="$work/fake.so"
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
