@@ -57,6 +57,13 @@ static const struct {
 	  "https://bucket.s3.dualstack.us-west-2.amazonaws.com/" },
 	{ AT_AMAZON, "https://s3.us-west-2.amazonaws.com/bucket/a:k",
 	  "https://s3.us-west-2.amazonaws.com/bucket/" },
+	{ AT_AMAZON, "https://s3.us-west-2.amazonaws.com/other/a:k", NULL },
+	{ AT_AMAZON, "https://s3.us-west-2.amazonaws.com/other/bucket/a:k", NULL },
+	{ "https://s3.eu-west-1.amazonaws.com/bucket/",
+	  "https://s3.us-west-2.amazonaws.com/bucket/a:k",
+	  "https://s3.us-west-2.amazonaws.com/bucket/" },
+	{ "https://s3.eu-west-1.amazonaws.com/bucket/",
+	  "https://s3.us-west-2.amazonaws.com/other/a:k", NULL },
 	{ AT_AMAZON, "https://other.s3.us-west-2.amazonaws.com/a:k", NULL },
 	{ AT_AMAZON, "https://bucket.s3.us-west-2.elb.amazonaws.com/a:k", NULL },
 	{ AT_AMAZON, "https://s3-evil-123.us-west-2.elb.amazonaws.com/bucket/a:k", NULL },
@@ -71,18 +78,39 @@ static const struct {
 	  NULL },
 };
 
-START_TEST(goes_where_it_may)
+static void check(const char *base, const char *bucket, const char *location, const char *wanted)
 {
 	struct http_response response = HTTP_RESPONSE_INIT;
 	char *to;
 
 	response.status = 307;
-	snprintf(response.location, sizeof(response.location), "%s", redirects[_i].location);
-	to = s3_redirect(redirects[_i].base, "bucket", "a:k", &response);
-	ck_assert_pstr_eq(to, redirects[_i].to);
+	snprintf(response.location, sizeof(response.location), "%s", location);
+	to = s3_redirect(base, bucket, "a:k", &response);
+	ck_assert_pstr_eq(to, wanted);
 	free(to);
 	response.status = 302; /* would become a GET */
-	ck_assert_ptr_null(s3_redirect(redirects[_i].base, "bucket", "a:k", &response));
+	ck_assert_ptr_null(s3_redirect(base, bucket, "a:k", &response));
+}
+
+START_TEST(goes_where_it_may)
+{
+	check(redirects[_i].base, "bucket", redirects[_i].location, redirects[_i].to);
+}
+END_TEST
+
+/* Buckets with names of hosts. */
+START_TEST(bucket_in_the_path_is_not_a_label)
+{
+	check("https://s3.eu-west-1.amazonaws.com/s3/", "s3",
+	      "https://s3.us-west-2.amazonaws.com/s3/a:k",
+	      "https://s3.us-west-2.amazonaws.com/s3/");
+	check("https://s3.s3.eu-west-1.amazonaws.com/", "s3",
+	      "https://s3.s3.us-west-2.amazonaws.com/a:k",
+	      "https://s3.s3.us-west-2.amazonaws.com/");
+	check("http://store.example/store/", "store", "http://n1.store.example/store/a:k",
+	      "http://n1.store.example/store/");
+	check("http://store.example/store/", "store", "http://evil.example/store/a:k", NULL);
+	check("http://store.example/store/", "store", "http://example/store/a:k", NULL);
 }
 END_TEST
 
@@ -122,6 +150,7 @@ int main(void)
 	TCase *tcase = tcase_create("s3_redirect");
 
 	tcase_add_loop_test(tcase, goes_where_it_may, 0, sizeof(redirects) / sizeof(redirects[0]));
+	tcase_add_test(tcase, bucket_in_the_path_is_not_a_label);
 	tcase_add_loop_test(tcase, goes_where_the_body_says, 0,
 			    sizeof(endpoints) / sizeof(endpoints[0]));
 	return suite_run(tcase);

@@ -23,14 +23,6 @@ static bool redirect_ends_with(const char *text, const char *end)
 	return length > end_length && !strcmp(text + length - end_length, end);
 }
 
-/* HOST without the bucket's label. A bucket name in a host name is in lower case. */
-static const char *redirect_service(const char *host, const char *bucket)
-{
-	const char *rest = redirect_text_after(host, bucket);
-
-	return rest && rest[0] == '.' ? rest + 1 : host;
-}
-
 /* "eu-west-1", "us-gov-west-1": words, and a number at the end. */
 static bool is_region(const char *text, size_t length)
 {
@@ -76,6 +68,39 @@ static bool is_amazon(const char *service, const char *domain)
 	return !first;
 }
 
+/* The domain of a host for S3 at Amazon, or NULL. */
+static const char *amazon_domain(const char *service)
+{
+	static const char *const domains[] = { ".amazonaws.com", ".amazonaws.com.cn" };
+
+	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
+		if (is_amazon(service, domains[i]))
+			return domains[i];
+	return NULL;
+}
+
+/* HOST without the bucket's label, if it has one. A bucket name in a host name is in lower case. A bucket may be
+ * called "s3". */
+static const char *redirect_service(const char *host, const char *bucket)
+{
+	const char *rest = redirect_text_after(host, bucket);
+
+	return rest && rest[0] == '.' && !amazon_domain(host) ? rest + 1 : host;
+}
+
+/* True if the path of BASE, a base URL, is the bucket. */
+static bool has_bucket_in_path(const struct url *base, const char *bucket)
+{
+	const char *rest = redirect_text_after(base->path + (base->path[0] == '/'), bucket);
+
+	return rest && (!rest[0] || !strcmp(rest, "/"));
+}
+
+static const char *base_service(const struct url *base, const char *bucket)
+{
+	return has_bucket_in_path(base, bucket) ? base->host : redirect_service(base->host, bucket);
+}
+
 static bool is_address(const struct url *url)
 {
 	struct in_addr four;
@@ -83,10 +108,11 @@ static bool is_address(const struct url *url)
 	return url->ipv6 || inet_pton(AF_INET, url->host, &four) == 1;
 }
 
+/* For base URLs. */
 static bool redirect_is_allowed(const struct url *from, const struct url *to, const char *bucket)
 {
-	static const char *const domains[] = { ".amazonaws.com", ".amazonaws.com.cn" };
-	const char *endpoint = redirect_service(from->host, bucket);
+	const char *endpoint = base_service(from, bucket), *service = base_service(to, bucket);
+	const char *domain = amazon_domain(endpoint);
 	char end[sizeof(from->host) + 1];
 
 	if (from->https && !to->https)
@@ -95,9 +121,9 @@ static bool redirect_is_allowed(const struct url *from, const struct url *to, co
 		return true;
 	if (is_address(from) || is_address(to))
 		return false;
-	for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
-		if (is_amazon(endpoint, domains[i]))
-			return is_amazon(redirect_service(to->host, bucket), domains[i]);
+	if (domain)
+		return is_amazon(service, domain) &&
+		       (service != to->host || has_bucket_in_path(to, bucket));
 	snprintf(end, sizeof(end), ".%s", endpoint);
 	return redirect_ends_with(to->host, end) || !strcmp(to->host, endpoint);
 }
@@ -137,17 +163,17 @@ static char *redirect_from_location(const struct url *from, const char *bucket, 
 				from->ipv6 ? "]" : "", location);
 	else
 		made = asprintf(&text, "%s", location);
-	if (made < 0 || url_parse(&to, text) || !redirect_is_allowed(from, &to, bucket))
-		goto out;
-	length = strcspn(to.path, "?#");
-	for (path = to.path; path < to.path + length; path++)
-		if (*path == '/' && is_key(path + 1, length - (size_t)(path + 1 - to.path), key)) {
+	if (made < 0)
+		return NULL;
+	length = url_parse(&to, text) ? 0 : strcspn(to.path, "?#");
+	for (path = to.path; !base && length && path < to.path + length; path++)
+		if (*path == '/' && is_key(path + 1, length - (size_t)(path + 1 - to.path), key))
 			base = strndup(text, (size_t)(path + 1 - text));
-			break;
-		}
-out:
-	if (made >= 0)
-		free(text);
+	free(text);
+	if (base && (url_parse(&to, base) || !redirect_is_allowed(from, &to, bucket))) {
+		free(base);
+		base = NULL;
+	}
 	return base;
 }
 
