@@ -1,12 +1,13 @@
-/* Overhead budget: the sampling intervals at which the cost of sampling stays below a share of the program's CPU time.
+/* Overhead budget: the sampling intervals at which the cost of sampling stays below a share of the program's CPU time, or
+ * below a fixed small part of a processor. Intervals are lengthened up to limits (budget.c).
  *
- * Pure functions: the caller measures the costs, tells the time and changes the engines. While the costs exceed the
- * budget, the most expensive kind is sampled less often, until it costs as much as the next one, and so on. So a
- * cheap kind is not reduced because of an expensive one.
+ * These functions read no clock: the caller measures the costs, tells the time and changes the engines. While the costs
+ * exceed the budget, the most expensive kind is sampled less often, until it costs as much as the next one, and so on.
+ * So a cheap kind is not reduced because of an expensive one.
  *
  * The cost of CPU samples is proportional to the program's CPU time. Their interval follows from the cost of one sample
- * and from the highest CPU rate of the last minute. So a burst after an idle period neither exceeds the budget nor is
- * sampled less than permitted. */
+ * and from a CPU rate that rises at once and falls with a time constant of a minute. So samples in a burst after an idle
+ * period are neither too expensive nor rarer than necessary. */
 #ifndef CORE_AGENT_BUDGET_H
 #define CORE_AGENT_BUDGET_H
 
@@ -22,10 +23,9 @@
 
 /* Measurements of one window of time. */
 struct budget_window {
-	uint64_t now_ns;     /* end of the window, monotonic clock */
 	uint64_t elapsed_ns; /* length of the window, not 0 */
 	uint64_t program_ns; /* CPU time of the program, without the agent's threads and handlers */
-	uint64_t fixed_ns;   /* CPU time of the agent's threads that is not in KINDS */
+	uint64_t fixed_ns;   /* cost that is not in KINDS: the agent's threads, stalls and locks */
 	struct cost kinds[BUDGET_KINDS];
 };
 
@@ -36,15 +36,15 @@ struct budget_kind {
 	/* CPU: nanoseconds for one sample. Others: CPU time for a unit of time, multiplied by the interval: the
 	 * cost at any other interval is this, divided by it. */
 	double unit;
-	double evidence; /* samples behind UNIT */
+	double evidence; /* CPU: samples that UNIT is the average of. Others: enough, once measured */
 	uint64_t changed_ns;
 };
 
 /* Starts as {0}, with budget_want() for each kind. */
 struct budget {
 	double share;    /* 0: no budget */
-	double measured; /* seconds */
-	/* Processors that the program and the agent's threads use; the second with a slow decrease. */
+	double measured; /* seconds measured so far */
+	/* Processors that the program uses, lately and at most (falls slowly), and that FIXED_NS of a window uses. */
 	double program, program_peak, fixed;
 	struct budget_kind kinds[BUDGET_KINDS];
 };

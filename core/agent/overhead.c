@@ -11,7 +11,7 @@
 #define WINDOW_NS MS(500)
 
 #define MARK_NS  SECONDS(30)
-#define START_NS SECONDS(10)
+#define START_NS SECONDS(3)
 
 /* A window ends after this time if samples have used this part of it. */
 #define URGENT_NS   MS(50)
@@ -115,8 +115,7 @@ static void window_fill(struct budget_window *window, struct cost kinds[COST_KIN
 
 void overhead_measure(struct overhead *overhead, uint64_t now_ns)
 {
-	struct budget_window window = { .now_ns = now_ns,
-					.elapsed_ns = now_ns - overhead->measured_ns };
+	struct budget_window window = { .elapsed_ns = now_ns - overhead->measured_ns };
 	struct cost kinds[COST_KINDS];
 	struct overhead_counters now;
 

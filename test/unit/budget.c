@@ -49,7 +49,6 @@ static void simulate(struct run *run, const struct load *load, double seconds)
 		       wall = every(load->threads * WINDOW, kinds[COST_WALL].effective),
 		       mem = every(load->bytes_second * 0.5, kinds[COST_MEMORY].effective);
 		struct budget_window window = {
-			.now_ns = run->now_ns += WINDOW,
 			.elapsed_ns = WINDOW,
 			.program_ns = (uint64_t)(load->program * WINDOW),
 			.fixed_ns = (uint64_t)(load->fixed * WINDOW),
@@ -64,6 +63,7 @@ static void simulate(struct run *run, const struct load *load, double seconds)
 		for (unsigned i = 0; i < BUDGET_KINDS; i++)
 			run->cost_ns += (double)window.kinds[i].ns;
 		run->program_ns += (double)window.program_ns;
+		run->now_ns += WINDOW;
 		budget_measure(&run->budget, &window);
 		run->changes += budget_plan(&run->budget, run->now_ns);
 	}
@@ -118,7 +118,7 @@ static const struct {
 	  MS(1),
 	  BUDGET_OFF,
 	  BUDGET_OFF,
-	  MS(3),
+	  3.75e6,
 	  0,
 	  0 },
 	{ "1 ms, Python, the agent's threads use more than half",
@@ -126,7 +126,7 @@ static const struct {
 	  MS(1),
 	  BUDGET_OFF,
 	  BUDGET_OFF,
-	  MS(6),
+	  7.5e6,
 	  0,
 	  0 },
 	{ "1 ms, idle program",
@@ -174,8 +174,8 @@ static const struct {
 	  MS(1),
 	  MS(10),
 	  BUDGET_OFF,
-	  MS(10),
-	  MS(200),
+	  12.5e6,
+	  MS(250),
 	  0 },
 };
 
@@ -198,8 +198,8 @@ START_TEST(steady_load)
 	run.changes = 0;
 	simulate(&run, &steady[_i].load, 600);
 	ck_assert_msg(!run.changes, "%s: %u changes later", steady[_i].name, run.changes);
-	/* (0.5% of a processor at the default intervals.) */
-	ck_assert_msg(run.cost_ns <= run.program_ns * 0.0101 || run.cost_ns <= 600e9 * 0.00505,
+	/* Samples cost up to a quarter more than is measured. (0.5% of a processor at the default intervals.) */
+	ck_assert_msg(run.cost_ns <= run.program_ns * 0.0081 || run.cost_ns <= 600e9 * 0.00505,
 		      "%s: cost %f%%", steady[_i].name, 100 * run.cost_ns / run.program_ns);
 }
 END_TEST
@@ -213,7 +213,7 @@ START_TEST(reacts_at_once)
 	run_start(&run, 10, MS(1), BUDGET_OFF, BUDGET_OFF);
 	simulate(&run, &busy, 0.5);
 	simulate(&run, &busy, 0.5);
-	ck_assert_double_le(run.cost_ns, run.program_ns * 0.0101);
+	ck_assert_double_le(run.cost_ns, run.program_ns * 0.0081);
 }
 END_TEST
 
@@ -230,7 +230,7 @@ START_TEST(bursts)
 	ck_assert_uint_eq(run.budget.kinds[COST_CPU].effective, MS(1));
 	simulate(&run, &busy, 2);
 	interval = run.budget.kinds[COST_CPU].effective;
-	ck_assert(is_near(interval, MS(4)));
+	ck_assert(is_near(interval, MS(5)));
 	run.changes = 0;
 	for (int i = 0; i < 20; i++) {
 		simulate(&run, &idle, 20);
@@ -302,7 +302,7 @@ START_TEST(other_wishes)
 	simulate(&run, &load, 10);
 	ck_assert_uint_eq(run.budget.kinds[COST_CPU].effective, MS(10));
 	budget_want(&run.budget, COST_CPU, MS(1));
-	ck_assert(is_near(run.budget.kinds[COST_CPU].effective, MS(5)));
+	ck_assert(is_near(run.budget.kinds[COST_CPU].effective, 6.25e6));
 	budget_want(&run.budget, COST_CPU, MS(10));
 	ck_assert_uint_eq(run.budget.kinds[COST_CPU].effective, MS(10));
 	budget_want(&run.budget, COST_CPU, BUDGET_OFF);
@@ -336,7 +336,6 @@ START_TEST(every_allocation)
 
 	run_start(&run, 10, BUDGET_OFF, BUDGET_OFF, 0);
 	window.kinds[COST_MEMORY] = (struct cost){ 100000, WINDOW / 2, 0 };
-	window.now_ns = run.now_ns;
 	budget_measure(&run.budget, &window);
 	ck_assert(budget_plan(&run.budget, run.now_ns));
 	ck_assert_uint_gt(run.budget.kinds[COST_MEMORY].effective, 1000);
