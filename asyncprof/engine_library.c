@@ -220,11 +220,15 @@ int engine_library_open(struct engine_functions *functions, const char *library,
 
 bool engine_library_is_bridge(const char *path)
 {
-	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	bool is_bridge = handle && dlsym(handle, BRIDGE_SYMBOL);
+	void *handle;
+	bool is_bridge;
 
+	loader_gate_enter();
+	handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	is_bridge = handle && dlsym(handle, BRIDGE_SYMBOL);
 	if (handle)
 		dlclose(handle);
+	loader_gate_leave();
 	return is_bridge;
 }
 

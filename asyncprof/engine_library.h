@@ -20,12 +20,12 @@ struct engine_functions {
 					 size_t length);
 };
 
-/* Load LIBRARY, a soname or an absolute path, and fill in FUNCTIONS. FOR_JAVA also finds the default soname where the
- * package asprof-agent-java has it. The caller calls init. The library is never
- * unloaded, also after a failure: it may have created threads or handlers.
+/* Load LIBRARY, a soname or an absolute path, and fill in FUNCTIONS. With FOR_JAVA, the default soname is also
+ * searched for in the directory of the package asprof-agent-java. Its imports are redirected (asyncprof/replaced_calls.h).
+ * The caller calls init. The library is never unloaded, also after a failure: it may have created threads or handlers.
  *
- * Returns 0; -ENOENT when there is no such library; -ELIBBAD when it cannot be loaded or is not async-profiler. On
- * failure PROBLEM has the reason. */
+ * Returns 0; -ENOENT when there is no such library, or it is the bridge; -ELIBBAD when it cannot be loaded, is not
+ * async-profiler, or the limits of memory are too low for it. On failure PROBLEM has the reason. */
 int engine_library_open(struct engine_functions *functions, const char *library, bool for_java,
 			char *problem);
 
@@ -35,8 +35,8 @@ bool engine_library_is_bridge(const char *path);
 /* True when LIBRARY is not the default of the setting. */
 bool engine_library_is_configured(const char *library);
 
-/* True when LIBRARY is probably installed. Takes some microseconds, because every program with the setting `auto`
- * waits for it; engine_library_open() may still not find the library. */
+/* True when LIBRARY is probably installed. Every program with the setting `auto` waits for this, so it looks in few places,
+ * which takes some microseconds (a hundred if the program has a run path); engine_library_open() may still not find the library. */
 bool engine_library_is_likely(const char *library);
 
 #endif

@@ -14,19 +14,20 @@
 /* A call on descriptors. Returns the result for the caller, and may set errno. */
 typedef long fd_proxy_function(const long arguments[FD_PROXY_ARGUMENTS]);
 
-/* Start the proxy thread. On the thread `asprof-engine`, with its own table. Returns 0, also when the proxy runs, or
- * -errno. */
+/* Start the proxy thread. On the thread `asprof-engine`, with its own table. Returns 0, also when it already
+ * runs, or -errno. */
 int fd_proxy_start(void);
 
-/* Refuse new calls, and end the thread. Calls that were accepted are done. */
+/* Refuse new calls, and make the thread end. Calls that were accepted are done, those that have not begun by the caller:
+ * it must have the engine's descriptors. */
 void fd_proxy_stop(void);
 
 /* Run FUNCTION in a thread with the engine's descriptors, which may be the calling thread. Returns its result, with
- * errno; -1 and EBADF when the proxy has stopped. Any thread; async-signal-safe if FUNCTION is. */
+ * errno; -1 and EBADF when the proxy has stopped, and in a forked child. Any thread; async-signal-safe if FUNCTION is. */
 long fd_proxy_call(fd_proxy_function *function, const long arguments[FD_PROXY_ARGUMENTS]);
 
-/* True when fd_proxy_call() runs the function in the calling thread, because it has the engine's table. Another library
- * may have created the thread from one that has it. Async-signal-safe, preserves errno; one system call the first time
+/* True when fd_proxy_call() runs the function in the calling thread, because it has the engine's table or there is
+ * only one. Another library may have created the thread from one that has it. Async-signal-safe, preserves errno; one system call the first time
  * in each thread. */
 bool fd_proxy_is_local(void);
 

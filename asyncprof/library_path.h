@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Find SONAME among the loaded libraries, then where the dynamic linker searches, then in the directory of this
- * library. The linker searches the program's run path, the LD_LIBRARY_PATH of the process's start, its cache and its
- * own directories. Last, unless it is NULL, find the file OWN_FILE, whose path is relative to that directory. Returns
+/* Find a library with the file name SONAME among the loaded libraries, then where the dynamic linker searches, then in
+ * the directory of this library. The linker searches the program's run path (glibc only), the LD_LIBRARY_PATH of the
+ * process's start, its own directories and its cache. Last, unless it is NULL, find the file OWN_FILE, whose path is relative to that directory. Returns
  * 0 and sets PATH, for dlopen(3), or -ENOENT. Not in signal context, and not while the caller holds a lock of the
  * dynamic linker. */
 int library_path_find(char path[PATH_MAX], const char *soname, const char *own_file);
@@ -31,7 +31,7 @@ bool library_path_find_loaded(char path[PATH_MAX], const char *file_name);
 bool library_path_program_is_java(void);
 
 /* True when library_path_find() would probably find SONAME, or, in a Java program, JAVA_FILE as its OWN_FILE (NULL:
- * none). Checks the likely directories, in some microseconds instead of a hundred. Only in the constructor, because it
+ * none). Checks the likely directories, in some microseconds instead of a hundred, unless the program has a run path. Only in the constructor, because it
  * uses the program's current environment. */
 bool library_path_is_likely(const char *soname, const char *java_file);
 

@@ -1,5 +1,5 @@
-/* Mailbox between the agent and the thread `asprof-engine`: one request and its answer, in shared memory with
- * futexes. The two may have different C libraries and descriptor tables. Only the agent sends requests, one at a
+/* Mailbox between the agent and the thread `asprof-engine`: one request and its answer, with futexes, in
+ * the memory of the process. The two may have different C libraries and descriptor tables. Only the agent sends requests, one at a
  * time. */
 #ifndef ASYNCPROF_MAILBOX_H
 #define ASYNCPROF_MAILBOX_H
@@ -41,13 +41,14 @@ struct mailbox {
 	bool perf_allowed; /* MAILBOX_LOAD: the library may use perf events */
 	char text[MAILBOX_TEXT_MAX];
 
-	int err; /* 0, or -errno with PROBLEM; without a thread, the reason */
+	int err; /* 0, or -errno; without a thread, the reason */
+	/* The reason of ERR in words; empty after -ENOENT, -ECANCELED, and -EBUSY of MAILBOX_DETACH. */
 	char problem[MAILBOX_PROBLEM_MAX];
 	uint32_t answer_length;
 	char answer[MAILBOX_ANSWER_MAX + 1]; /* the agent adds the terminating NUL */
 
 	_Atomic uint64_t
-		skipped; /* samples that its handlers were not called for: they use too much time */
+		skipped; /* samples without a call of the library's handlers, which use too much time */
 
 	/* Functions of the loaded library, as in struct engine, for threads of the program. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);

@@ -10,14 +10,14 @@
 
 struct cpu_timer;
 
-/* timer_create(2), timer_settime(2) and timer_delete(2), with the same results. EVENT has the thread. The ids are
- * not the kernel's. */
+/* timer_create(2), timer_settime(2) and timer_delete(2), with the results of a correct call. EVENT has the thread; of WHEN
+ * only the interval counts. The ids are not the kernel's. */
 long timer_calls_create(long event, long id);
 long timer_calls_set(long id, long when);
 long timer_calls_delete(long id);
 
-/* async-profiler is about to stop: refuse new timers, which it would not find, until the share of signals is open again
- * (core/signal_share.h). */
+/* async-profiler is about to stop: refuse new timers, which it would not find, until signal_share_open()
+ * (core/signal_share.h). Waits for calls that have begun, for a fifth of a second at most. */
 void timer_calls_refuse_new(void);
 
 /* Stop all timers, for good: async-profiler does not answer any more. */
