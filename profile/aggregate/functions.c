@@ -16,13 +16,16 @@ static uint32_t *number_frames(const struct profile *p, struct intern *keys)
 
 	if (!numbers)
 		return NULL;
-	intern(keys, key, sizeof(key));
-	for (uint32_t id = 1; id <= p->frames.count; id++) {
+	numbers[0] = intern(keys, key, sizeof(key));
+	for (uint32_t id = 1; numbers[id - 1] && id <= p->frames.count; id++) {
 		key[0] = profile_frame(p, id)->name;
 		key[1] = profile_frame(p, id)->module;
 		numbers[id] = intern(keys, key, sizeof(key));
 	}
-	return numbers;
+	if (numbers[p->frames.count])
+		return numbers;
+	free(numbers);
+	return NULL; /* no memory */
 }
 
 /* Compare X and Y by their text: IDs of names depend on which thread read which chunk first. */

@@ -8,7 +8,7 @@ struct function {
 	uint32_t name, module; /* in profile->names */
 	uint32_t category;     /* enum frame_category */
 	double self, total;
-	double own;    /* weight of the samples whose innermost own function it is */
+	double own; /* weight of the samples whose innermost function of category FRAME_OWN it is */
 	uint32_t seen; /* last sample that was counted: a recursion counts once */
 };
 
@@ -21,8 +21,8 @@ struct functions {
 	double effective; /* effective sample size, see profile_effective() */
 };
 
-/* Add up METRIC by count, or by total; THREAD 0: all threads. Returns 0 (release with
- * functions_free) or -ENOMEM. */
+/* Add up METRIC by count, or by total; THREAD 0: all threads. Functions without weight are left out. Samples without a
+ * stack belong to a function without a name. Returns 0 (release with functions_free) or -ENOMEM. */
 int functions_of(struct functions *functions, const struct profile *profile, enum metric metric,
 		 bool by_total, uint32_t thread);
 
@@ -34,18 +34,18 @@ int functions_of_some(struct functions *functions, const struct profile *profile
 
 /* All functions of a profile, for several calls of functions_of_list(). */
 struct function_table {
-	uint32_t *numbers;     /* by frame: number in `list`, + 1 */
+	uint32_t *numbers;     /* by frame ID: index in `list`, plus 1 */
 	struct function *list; /* without weights between two calls */
-	uint32_t *used;        /* numbers of the functions with samples */
+	uint32_t *used;        /* indexes of the functions with samples */
 	uint32_t used_count;
 };
 
-/* Returns 0 or -ENOMEM; release with function_table_free() in any case. No frame can be added to PROFILE
- * meanwhile. */
+/* Returns 0 or -ENOMEM; release with function_table_free() in any case. No frame may be added
+ * to PROFILE meanwhile. */
 int function_table_open(struct function_table *table, const struct profile *profile);
 void function_table_free(struct function_table *table);
 
-/* As functions_of() for the samples with the numbers in SAMPLES, COUNT of them. The time depends on these
+/* The same for the samples with the numbers in SAMPLES, COUNT of them, of any metric and thread. The time depends on these
  * samples only. */
 int functions_of_list(struct functions *functions, const struct profile *profile,
 		      struct function_table *table, bool by_total, const uint32_t *samples,
