@@ -72,7 +72,7 @@ static uint32_t samples_take_due(uintptr_t value, const ucontext_t *context)
 	is_due = cpu_timer_is_due(timer, cpu_ns);
 	if (is_due && handler_budget_begin(cpu_ns))
 		due = cpu_timer_advance(timer, cpu_ns);
-	cpu_timer_continue(timer, cpu_ns, !is_due && sample_in_call(context));
+	cpu_timer_continue(timer, cpu_ns, !is_due && memory_is_in_system_call(context));
 	return due;
 }
 

@@ -89,6 +89,14 @@ bool memory_is_system_call(uintptr_t code)
 	       !memcmp(bytes, ARCH_SYSTEM_CALL, sizeof(bytes));
 }
 
+bool memory_is_in_system_call(const ucontext_t *context)
+{
+	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
+
+	return memory_is_system_call(pc) || ((long)CONTEXT_RESULT(context) == -EINTR &&
+					     memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES));
+}
+
 static bool reader_load_block(struct memory_block *block, uintptr_t address)
 {
 	if (block->address == address)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 
 #include "arch/arch.h"
 #include "engine/reading/walk_budget.h"
@@ -90,5 +91,10 @@ bool memory_probe(uintptr_t address);
 /* True when the instruction at CODE is a system call. Running code need not be readable: a JIT
  * compiler may map it for execution only. */
 bool memory_is_system_call(uintptr_t code);
+
+/* True if CONTEXT was interrupted in a system call, or just after an interrupted one. The kernel
+ * sets the pc back to the call if it will restart it. Otherwise it leaves the pc after the call,
+ * with EINTR. */
+bool memory_is_in_system_call(const ucontext_t *context);
 
 #endif

@@ -1,8 +1,8 @@
 /* Handler of the sampling signal.
  *
- * Everything except sampler_install(), sampler_remove() and sampler_thread_ended() runs in the
- * handler, in any thread and any state of the program. So there are no locks and no allocations,
- * and errno is not touched. */
+ * The handler and what it calls run in any thread and any state of the program. So there are no
+ * locks and no allocations, and errno is not touched. The other functions say in sampler.h who
+ * calls them. */
 #include "engine/sample/sampler.h"
 
 #include <errno.h>
@@ -67,17 +67,6 @@ static const char owner_mark;
 #define FIRST_SIGNAL 34
 #define LAST_SIGNAL  63
 
-/* True if UC was interrupted in a system call, or just after an interrupted one. The kernel sets
- * the pc back to the call if it will restart it. Otherwise it leaves the pc after the call, with
- * EINTR. */
-static bool in_system_call(const ucontext_t *uc)
-{
-	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
-
-	return memory_is_system_call(pc) || ((long)CONTEXT_RESULT(uc) == -EINTR &&
-					     memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES));
-}
-
 /* The signal was delivered when the thread left a system call with a result. */
 static uint8_t end_of_call(const ucontext_t *uc)
 {
@@ -136,7 +125,7 @@ static void take_wall_sample(struct thread *thread, const ucontext_t *uc)
 
 	if (!sample)
 		return;
-	sample->state = in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
+	sample->state = memory_is_in_system_call(uc) ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 	sample->args[0] = (uint64_t)(uintptr_t)thread;
 	sample->args[1] = clock_cpu_ns();
 	sample->args[2] = ready_waits_pack(ready_wait_end, end_of_call(uc));
@@ -163,7 +152,7 @@ static void take_cpu_sample(struct thread *thread, const ucontext_t *uc)
 	     is_allowed = is_due && handler_budget_begin(cpu_ns);
 	uint32_t due = is_allowed ? cpu_timer_advance(timer, cpu_ns) : 0;
 
-	cpu_timer_continue(timer, cpu_ns, !is_due && in_system_call(uc));
+	cpu_timer_continue(timer, cpu_ns, !is_due && memory_is_in_system_call(uc));
 	if (due)
 		commit_cpu_sample(thread, due, uc);
 	if (is_allowed)

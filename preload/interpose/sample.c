@@ -204,14 +204,6 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 	sample_note.signo = signo;
 }
 
-bool sample_in_call(const ucontext_t *context)
-{
-	uintptr_t pc = (uintptr_t)CONTEXT_PC(context);
-
-	return memory_is_system_call(pc) || ((long)CONTEXT_RESULT(context) == -EINTR &&
-					     memory_is_system_call(pc - ARCH_SYSTEM_CALL_BYTES));
-}
-
 static void on_sample(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;

@@ -72,10 +72,6 @@ static inline bool sample_is_signal(int signo)
 /* True when CONTEXT is immediately after a system call that ended with EINTR. Async-signal-safe. */
 bool sample_has_ended_call(const ucontext_t *context);
 
-/* True when CONTEXT was interrupted in a system call, which the kernel restarts or has ended with EINTR.
- * Async-signal-safe. */
-bool sample_in_call(const ucontext_t *context);
-
 /* Return the engine's handler for SIGNO, or NULL. Async-signal-safe. */
 sample_handler sample_handler_of(int signo);
 
