@@ -106,7 +106,7 @@ together() {
 # median NAME EXPRESSION FORMAT: of the expression of NAME's columns and those of the run next to it, with its interval.
 median() {
 	paste "$work/$1" "$work/hooks.$1" | awk "{ print $2 }" | sort -g | awk -v f="$3" '{ v[NR] = $1 }
-		END { k = int(NR / 2 - 0.98 * sqrt(NR)); k = k < 1 ? 1 : k
+		END { k = int(NR / 2 - 0.98 * sqrt(NR) + 0.5); k = k < 1 ? 1 : k
 			printf f " (" f " to " f ")", (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2, v[k], v[NR + 1 - k] }'
 }
 
@@ -119,7 +119,7 @@ totals() {
 				END { for (leaf in sum) print leaf, sum[leaf] / all }'
 		done | awk '{ n[$1]++; sum[$1] += $2; squares[$1] += $2 * $2 } END { for (leaf in n) {
 			mean = sum[leaf] / rounds; variance = squares[leaf] / rounds - mean * mean
-			print leaf, mean, variance > 0 ? variance / rounds : 0 } }' rounds="$rounds" | sort >"$work/shares.$name"
+			print leaf, mean, (variance > 0 ? variance / rounds : 0) } }' rounds="$rounds" | sort >"$work/shares.$name"
 	done
 	join "$work/shares.unlimited" "$work/shares.budget" | awk '$2 > 0.2 { d = ($4 / $2 - 1) * 100
 		if (d * d >= most * most) { most = d; e = sqrt($3 + $5) / $2 * 100 } }
@@ -141,7 +141,10 @@ measure() {
 	read -ra intervals <<<"$2"
 	[[ $2 != *NATIVE_MEM* ]] || rare+=(NATIVE_MEM=1g) switch=--alloc
 	rm -rf "$work"/out.*
-	for name in bare budget unlimited; do : >"$work/$name" >"$work/hooks.$name"; done
+	for name in bare budget unlimited; do
+		: >"$work/$name"
+		: >"$work/hooks.$name"
+	done
 	for ((i = 0; i < rounds; i++)); do
 		together bare timed bare "${program[@]}"
 		together budget preloaded budget "${intervals[@]}" "${program[@]}"
@@ -162,7 +165,7 @@ for name in $stress_wanted; do
 	frames) measure '1,000 frames at 100 us' CPU_INTERVAL=100us "$stress" frames 9000 ;;
 	plain) measure 'one frame at 100 us' CPU_INTERVAL=100us "$stress" plain 9000 ;;
 	threads)
-		measure '10,000 threads, wall clock at 100 ms' "CPU_INTERVAL=10ms WALL_INTERVAL=100ms" "$stress" threads 4000
+		measure '10,000 threads, wall clock at 100 ms' "CPU_INTERVAL=10ms WALL_INTERVAL=100ms" "$stress" threads 6000
 		;;
 	short) measure 'short threads, CPU at 1 ms' "CPU_INTERVAL=1ms WALL_INTERVAL=10ms" "$stress" short 4000 ;;
 	allocs) measure '10 million allocations per second, 64 KiB' "CPU_INTERVAL=10ms NATIVE_MEM=64k" "$stress" allocs 6000 ;;
