@@ -13,7 +13,8 @@ bool chunk_has_structure(int fd, off_t offset, uint64_t length);
 /* True if DATA, a chunk of LENGTH bytes, can be decoded: its metadata, its constant pools and all its events. */
 bool chunk_is_readable(const uint8_t *data, uint64_t length);
 
-/* Return the offset of the next possible chunk at or after FROM in FD, a file of END bytes; -1 when there is none. */
+/* Return the offset of the next possible chunk in FD, at or after FROM and before END; -1 when there is none, or FD cannot
+ * be read. */
 off_t chunk_find_magic(int fd, off_t from, off_t end);
 
 #endif

@@ -13,8 +13,8 @@
 
 /* Interface of the stall watcher, which detects stalls of event loops. All calls are made on the agent thread. */
 struct stall_watch {
-	/* Start: a loop iteration longer than NS is a stall. SIGNALLED: the builtin engine takes samples here, and
-	 * its signal makes a late thread take its own stack. Errors are logged. */
+	/* Start: a loop iteration longer than NS is a stall. SIGNALLED: the builtin engine takes samples in this session,
+	 * and its signal makes a late thread take its own stack. Errors are logged. */
 	void (*open)(uint64_t ns, bool signalled);
 
 	/* Change the limit to NS. */
@@ -37,13 +37,13 @@ struct agent_equipment {
 	/* Write a chunk that describes the origin of REPORT to FD, an empty file: host, executable, version and
 	 * tags. Returns 0 or -errno. NULL: recordings have no labels. */
 	int (*write_labels)(int fd, const struct report *report);
-	/* Look at the states of threads if that is due at NOW_NS, each INTERVAL_NS, and return when it is due again;
-	 * drop them after a report. write_labels() writes them. NULL: ENGINE records states itself, or they are not
-	 * wanted. */
+	/* Look at the states of threads if that is due at NOW_NS, each INTERVAL_NS, and return when it is due again.
+	 * write_labels() writes them. NULL: ENGINE records states itself, or they are not wanted. */
 	uint64_t (*look_at_waits)(uint64_t now_ns, uint64_t interval_ns);
+	/* Drop these states, after a report. NULL as above. */
 	void (*forget_waits)(void);
-	/* Write a chunk that describes a crash to FD, an empty file, if ENGINE does not. Returns 0 or -errno,
-	 * -ENODATA without a crash. NULL: ENGINE records crashes. */
+	/* Write a chunk that describes a crash to FD, an empty file. Returns 0 or -errno, -ENODATA without a crash.
+	 * NULL: another engine records crashes, or none can be recorded. */
 	int (*write_crash)(int fd);
 	struct reporter *reporters[REPORTERS_MAX];
 	size_t reporter_count;

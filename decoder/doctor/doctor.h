@@ -131,7 +131,7 @@ doctor_check doctor_live;
  * ten seconds. Stores the results in the subject. */
 doctor_check doctor_send;
 
-/* doctor_try.c: run ARGV for two seconds and profile it, in a private directory. Stores the result in the subject. */
+/* decoder/commands/doctor_try.c: run ARGV for two seconds and profile it, in a private directory. Stores the result in the subject. */
 void doctor_try(struct doctor_subject *subject, char **argv);
 
 /* HTTP client with the subject's environment. doctor_network_open() returns 0, or not 0 after a finding if the network
