@@ -18,8 +18,8 @@ typedef long fd_proxy_function(const long arguments[FD_PROXY_ARGUMENTS]);
  * runs, or -errno. */
 int fd_proxy_start(void);
 
-/* Refuse new calls, and make the thread end. Calls that were accepted are done, those that have not begun by the caller:
- * it must have the engine's descriptors. */
+/* Refuse new calls, and make the thread end. Accepted calls are done: the caller does what the thread has not begun, so
+ * the caller must have the engine's descriptors. */
 void fd_proxy_stop(void);
 
 /* Run FUNCTION in a thread with the engine's descriptors, which may be the calling thread. Returns its result, with
