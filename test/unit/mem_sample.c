@@ -82,8 +82,9 @@ static const struct {
 	double chance; /* by hand */
 } changes[] = {
 	{ 65536, 262144, 1000, 1 - 0.9961925694 }, /* up to 512 KiB the interval is longer */
-	{ 524288, 4194304, 20000, (1 - 0.9625714588) / 8 }, /* beyond that it is a share */
-	{ 524288, 4194304, 10000033, 1.0 / 8 },             /* of large allocations too */
+	{ 524288, 4194304, 20000, (1 - 0.9625714588) / 8 },  /* beyond that it is a share */
+	{ 524288, 4194304, 10000033, 1.0 / 8 },              /* of large allocations too */
+	{ 524288, 67108864, 20000, (1 - 0.9976186541) / 8 }, /* not a smaller share */
 	{ 1048576, 4194304, 10000033,
 	  (1 - 0.00007214918) / 4 }, /* a wanted interval is not a share */
 	{ 4194304, 4194304, 10000033, 1 - 0.09216326466 },
