@@ -11,7 +11,7 @@
 #define WINDOW_NS MS(500)
 
 #define MARK_NS  SECONDS(30)
-#define START_NS SECONDS(3)
+#define START_NS SECONDS(1)
 
 /* A window ends after this time if samples have used this part of it. */
 #define URGENT_NS   MS(50)
