@@ -3,7 +3,7 @@
 #
 # Two runs that are compared go together, on one processor: each gets it for some milliseconds at a time, so whatever
 # changes the machine's speed changes both. They are compared by CPU time of the process. Two bare ones differ by 0.3%,
-# and by 5% to 10% if one runs after the other.
+# and by 5% to 10% if one runs after the other. (The programs with 10,000 threads do: they would disturb each other.)
 #
 # The first third of the work and the program's end are the fixed cost: the start of the agent, hooks, thread creation,
 # the budget's first measurements, and the report with its symbols. The rest is the steady cost: of hooks and threads
@@ -79,7 +79,7 @@ timed() {
 	awk '{ print marks, $1 + $2 }' marks="$(cat "$work/marks.$name")" "$work/used.$name" >>"$work/$name"
 }
 
-# preloaded NAME VARIABLE=value... COMMAND...: its report is added to $work/out.NAME.
+# preloaded NAME VARIABLE=value... COMMAND...: its reports go to a directory of this round in $work/out.NAME.
 preloaded() {
 	local name=$1 settings=()
 
@@ -90,14 +90,15 @@ preloaded() {
 	done
 	timed "$name" env LD_PRELOAD="$preload" ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=0 \
 		ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_REPORTING_INTERVAL=1h \
-		ASPROF_AGENT_LOCAL_DIR="$work/out.$name" "${settings[@]}" "$@"
+		ASPROF_AGENT_LOCAL_DIR="$work/out.$name/$i" "${settings[@]}" "$@"
 }
 
-# together NAME COMMAND...: next to a run with hooks and threads alone.
+# together NAME COMMAND...: next to a run with hooks and threads alone; before it, if APART is set.
 together() {
 	local running=()
 
 	"${@:2}" & running+=($!)
+	[ -z "${apart:-}" ] || wait "${running[0]}"
 	preloaded "hooks.$1" "${rare[@]}" "${program[@]}" & running+=($!)
 	wait "${running[0]}"
 	wait "${running[1]}"
@@ -113,8 +114,8 @@ median() {
 # totals SWITCH: the largest difference of a function's share with the budget, in percent.
 totals() {
 	for name in unlimited budget; do
-		for report in "$work/out.$name"/*; do
-			"$agent" collapsed "$1" --total "$report" 2>/dev/null | awk '{ n = split($0, f, ";")
+		for reports in "$work/out.$name"/*; do
+			"$agent" collapsed "$1" --total "$reports" 2>/dev/null | awk '{ n = split($0, f, ";")
 				leaf = f[n]; sub(/ [0-9]+$/, "", leaf); gsub(/ /, "_", leaf); sum[leaf] += $NF; all += $NF }
 				END { for (leaf in sum) print leaf, sum[leaf] / all }'
 		done | awk '{ n[$1]++; sum[$1] += $2; squares[$1] += $2 * $2 } END { for (leaf in n) {
@@ -157,7 +158,7 @@ measure() {
 	echo "    fixed, ms:       $(median budget '1000 * ($1 + $3 - $2 - $4 - $6 + $5)' %.0f)"
 	echo "  without a budget:  $(median unlimited "$sampling" %.3f)"
 	echo "  totals:            $(totals "$switch")"
-	"$agent" cost "$work/out.budget" | sed 's/^/  the agent: /'
+	"$agent" cost "$work/out.budget"/* | sed 's/^/  the agent: /'
 }
 
 for name in $stress_wanted; do
@@ -165,7 +166,7 @@ for name in $stress_wanted; do
 	frames) measure '1,000 frames at 100 us' CPU_INTERVAL=100us "$stress" frames 9000 ;;
 	plain) measure 'one frame at 100 us' CPU_INTERVAL=100us "$stress" plain 9000 ;;
 	threads)
-		measure '10,000 threads, wall clock at 100 ms' "CPU_INTERVAL=10ms WALL_INTERVAL=100ms" "$stress" threads 6000
+		apart=1 measure '10,000 threads, wall clock at 100 ms' "CPU_INTERVAL=10ms WALL_INTERVAL=100ms" "$stress" threads 2400
 		;;
 	short) measure 'short threads, CPU at 1 ms' "CPU_INTERVAL=1ms WALL_INTERVAL=10ms" "$stress" short 4000 ;;
 	allocs) measure '10 million allocations per second, 64 KiB' "CPU_INTERVAL=10ms NATIVE_MEM=64k" "$stress" allocs 6000 ;;

@@ -75,7 +75,7 @@ static void *run_sleeper(void *argument)
 {
 	for (;;) {
 		sem_wait(argument);
-		compute(2000);
+		compute(20000); /* less would measure how the scheduler orders wakeups */
 		sem_post(&done);
 	}
 	return NULL;
