@@ -1,4 +1,4 @@
-/* Start of the page: a flame graph, alone or with a heatmap or a timeline. */
+/* Start of the page: a flame graph (profile/page/graph.js), alone or with a heatmap or a timeline. */
 const meta = json('meta');
 unpack('stacks').then(reader => {
 	const stacks = new Stacks(reader, !!(meta.heat || meta.timeline));
