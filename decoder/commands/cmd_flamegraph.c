@@ -149,7 +149,8 @@ static int page_read(struct page *page)
 	page->metric = profile_choose_metric(&page->profile, args->metric);
 	if (!page->is_heatmap && args->base_count)
 		status |= command_read_base(&page->base, args, 1u << page->metric);
-	page->by_total = args->total || metric_is_memory(page->metric);
+	page->by_total = args->total || profile_needs_totals(&page->profile, page->metric) ||
+			 profile_needs_totals(&page->base, page->metric);
 	return status;
 }
 

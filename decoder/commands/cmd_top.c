@@ -30,7 +30,7 @@ static const struct command_option own_options[] = {
 	  offsetof(struct args, cumulative) },
 	{ "--native", NULL, "show native functions that scripts and Java call", ARG_FLAG,
 	  offsetof(struct args, native) },
-	{ "--samples", NULL, "weigh memory by samples, not by bytes", ARG_FLAG,
+	{ "--samples", NULL, "weigh by samples, not by bytes or time", ARG_FLAG,
 	  offsetof(struct args, by_count) },
 	{ "--full-names", NULL, "names in full length", ARG_FLAG,
 	  offsetof(struct args, full_names) },
@@ -426,7 +426,9 @@ int cmd_top(int argc, char **argv)
 		top.metric = profile_choose_metric(&profile, args.metric);
 		if (args.base_count)
 			status |= command_read_base(&base, &args, 1u << top.metric);
-		top.by_total = args.total || (metric_is_memory(top.metric) && !args.by_count);
+		top.by_total = args.total ||
+			       (!args.by_count && (profile_needs_totals(&profile, top.metric) ||
+						   profile_needs_totals(&base, top.metric)));
 		top.unit = top.by_total ? metric_texts[top.metric].total_unit
 					: metric_texts[top.metric].count_unit;
 		terminal_start_pager();

@@ -81,6 +81,15 @@ double profile_effective(double whole, double variance)
 	return variance > 0 ? whole * whole / variance : INFINITY;
 }
 
+bool profile_needs_totals(const struct profile *p, enum metric metric)
+{
+	const struct costs *costs = &p->losses.costs;
+
+	return metric_is_memory(metric) ||
+	       (metric == METRIC_CPU && costs_kept(costs, COSTS_CPU) < COSTS_KEPT_MIN) ||
+	       (metric == METRIC_WALL && costs_kept(costs, COSTS_WALL) < COSTS_KEPT_MIN);
+}
+
 double profile_effective_of(const struct profile *p, enum metric metric, bool by_total)
 {
 	double whole = 0, variance = 0;

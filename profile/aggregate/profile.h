@@ -83,6 +83,10 @@ int profile_read(struct profile *profile, const struct query *query, struct feed
 /* Extend PROFILE's time range. (For a chunk, call period_add_chunk().) */
 void profile_extend_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
 
+/* True if samples of METRIC stand for different amounts, so that totals must be compared, not counts: memory, and CPU or
+ * wall clock after the overhead budget has changed their interval. */
+bool profile_needs_totals(const struct profile *profile, enum metric metric);
+
 /* Update PROFILE's sampling periods from SETTINGS; the longest period of each metric is kept. */
 void profile_update_periods(struct profile *profile, const struct settings *settings);
 

@@ -35,6 +35,10 @@ within 8 "$(awk "BEGIN { print $cpu * 1e9 }")" "$(samples . <"$work/stacks")" "C
 within 10 "$(awk "BEGIN { print $cpu * 0.75e9 }")" "$(samples work_long <"$work/stacks")" "CPU time of work_long"
 echo "cpu: $(kept cpu)% kept"
 
+# Its first samples have a shorter interval than the others, so shares are those of the CPU time.
+"$agent" top --cpu --json "$work/cpu" >"$work/top" 2>/dev/null || fail "top: no functions"
+"$agent" top --cpu --total --json "$work/cpu" 2>/dev/null | cmp - "$work/top" || fail "top counts samples"
+
 run memory 60 2 1 CPU_INTERVAL=off WALL_INTERVAL=off NATIVE_MEM=256k
 [ "$(kept memory)" -lt 60 ] || fail "memory: kept $(kept memory)%"
 "$agent" collapsed --alloc --total --scaled "$work/memory" >"$work/stacks" 2>"$work/note" || fail "memory: no stacks"
