@@ -128,6 +128,17 @@ static bool redirect_is_allowed(const struct url *from, const struct url *to, co
 	return redirect_ends_with(to->host, end) || !strcmp(to->host, endpoint);
 }
 
+/* Return BASE, which is malloc'd, or NULL after it was released: no base URL, or a redirect to it is not allowed. */
+static char *redirect_check(const struct url *from, char *base, const char *bucket)
+{
+	struct url to;
+
+	if (url_is_base(base) && !url_parse(&to, base) && redirect_is_allowed(from, &to, bucket))
+		return base;
+	free(base);
+	return NULL;
+}
+
 /* True if the LENGTH bytes of PATH are KEY in any percent-encoding. */
 static bool is_key(const char *path, size_t length, const char *key)
 {
@@ -170,30 +181,20 @@ static char *redirect_from_location(const struct url *from, const char *bucket, 
 		if (*path == '/' && is_key(path + 1, length - (size_t)(path + 1 - to.path), key))
 			base = strndup(text, (size_t)(path + 1 - text));
 	free(text);
-	if (base && (url_parse(&to, base) || !redirect_is_allowed(from, &to, bucket))) {
-		free(base);
-		base = NULL;
-	}
-	return base;
+	return base ? redirect_check(from, base, bucket) : NULL;
 }
 
 static char *redirect_from_endpoint(const struct url *from, const char *bucket, const char *host)
 {
 	char *base = NULL;
-	struct url to;
 	int made;
 
+	if (strchr(host, '/'))
+		return NULL;
 	made = asprintf(&base, "%s://%s/%s%s", from->https ? "https" : "http", host,
 			redirect_service(host, bucket) == host ? bucket : "",
 			redirect_service(host, bucket) == host ? "/" : "");
-	if (made < 0)
-		return NULL;
-	if (strchr(host, '/') || !url_is_base(base) || url_parse(&to, base) ||
-	    !redirect_is_allowed(from, &to, bucket)) {
-		free(base);
-		return NULL;
-	}
-	return base;
+	return made < 0 ? NULL : redirect_check(from, base, bucket);
 }
 
 char *s3_redirect(const char *base, const char *bucket, const char *key,
