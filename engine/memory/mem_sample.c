@@ -31,10 +31,12 @@ static struct {
 
 #define INTERVAL_MAX 0x1p40
 
-/* A longer interval than both the wanted one and this one is kept as a share of the samples of the latter. The share is at
- * least this, because a sample that is not kept takes time too: a thread can allocate 100,000 times this much in a second. */
+/* A longer interval than both the wanted one and this one is kept as a share of the samples of the latter. */
 #define COUNTED_MAX 524288u
-#define KEPT_MIN    8 /* one of so many */
+
+/* That share is at least one of so many. A sample that is not kept takes time too, and some threads allocate 90,000 times
+ * COUNTED_MAX bytes in a second. */
+#define KEPT_ONE_OF 8
 
 /* xorshift64* by Marsaglia and Vigna. The seed is the clock and the thread's address, mixed as in
  * splitmix64. */
@@ -77,8 +79,8 @@ static uint64_t counted_part(uint64_t interval)
 	uint64_t wanted = atomic_load_explicit(&settings.wanted, memory_order_relaxed);
 	uint64_t most = wanted > COUNTED_MAX ? wanted : COUNTED_MAX;
 
-	if (most < interval / KEPT_MIN)
-		most = interval / KEPT_MIN;
+	if (most < interval / KEPT_ONE_OF)
+		most = interval / KEPT_ONE_OF;
 	return interval < most ? interval : most;
 }
 
