@@ -66,7 +66,8 @@ public class Deep {
 }
 JAVA
 ! javac -d "$work" "$work/Deep.java" 2>"$work/err" || has_java=1
-processor=$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | sed 's/.*[,-]//')
+# All that follows runs on the last processor.
+taskset -cp "$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | sed 's/.*[,-]//')" $$ >/dev/null
 
 # timed NAME COMMAND...: a line of $work/NAME gets the CPU time after a third of the work, at its end, and with the
 # program's end.
@@ -74,34 +75,22 @@ timed() {
 	local TIMEFORMAT='%3U %3S' name=$1
 
 	shift
-	{ time taskset -c "$processor" "$@" >"$work/marks.$name" 2>"$work/err.$name"; } 2>"$work/used.$name" ||
+	{ time "$@" >"$work/marks.$name" 2>"$work/err.$name"; } 2>"$work/used.$name" ||
 		fail "$name: $(cat "$work/err.$name")"
 	awk '{ print marks, $1 + $2 }' marks="$(cat "$work/marks.$name")" "$work/used.$name" >>"$work/$name"
 }
 
 # preloaded NAME VARIABLE=value... COMMAND...: its reports go to a directory of this round in $work/out.NAME.
 preloaded() {
-	local name=$1 settings=()
-
-	shift
-	while [ "${1%%=*}" != "$1" ]; do
-		settings+=("ASPROF_AGENT_$1")
-		shift
-	done
-	timed "$name" env LD_PRELOAD="$preload" ASPROF_AGENT_ENGINE=builtin ASPROF_AGENT_START_DELAY=0 \
-		ASPROF_AGENT_EXIT_TIMEOUT=30s ASPROF_AGENT_REPORTING_INTERVAL=1h \
-		ASPROF_AGENT_LOCAL_DIR="$work/out.$name/$i" "${settings[@]}" "$@"
+	timed "$1" profiled "$work/out.$1/$i" builtin REPORTING_INTERVAL=1h "${@:2}"
 }
 
 # together NAME COMMAND...: next to a run with hooks and threads alone; before it, if APART is set.
 together() {
-	local running=()
-
-	"${@:2}" & running+=($!)
-	[ -z "${apart:-}" ] || wait "${running[0]}"
-	preloaded "hooks.$1" "${rare[@]}" "${program[@]}" & running+=($!)
-	wait "${running[0]}"
-	wait "${running[1]}"
+	"${@:2}" &
+	[ -z "${apart:-}" ] || wait $!
+	(preloaded "hooks.$1" "${rare[@]}" "${program[@]}") # in a shell of its own, which counts only its own children
+	wait $!
 }
 
 # median NAME EXPRESSION FORMAT: of the expression of NAME's columns and those of the run next to it, with its interval.
@@ -118,7 +107,7 @@ totals() {
 			"$agent" collapsed "$1" --total "$reports" 2>/dev/null | awk '{ n = split($0, f, ";")
 				leaf = f[n]; sub(/ [0-9]+$/, "", leaf); gsub(/ /, "_", leaf); sum[leaf] += $NF; all += $NF }
 				END { for (leaf in sum) print leaf, sum[leaf] / all }'
-		done | awk '{ n[$1]++; sum[$1] += $2; squares[$1] += $2 * $2 } END { for (leaf in n) {
+		done | awk '{ sum[$1] += $2; squares[$1] += $2 * $2 } END { for (leaf in sum) {
 			mean = sum[leaf] / rounds; variance = squares[leaf] / rounds - mean * mean
 			print leaf, mean, (variance > 0 ? variance / rounds : 0) } }' rounds="$rounds" | sort >"$work/shares.$name"
 	done
