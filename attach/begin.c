@@ -57,7 +57,7 @@ unsigned long getauxval(unsigned long kind)
 struct loaded_symbol loaded_symbol_first(const char *name)
 {
 	(void)name;
-	return (struct loaded_symbol){ NULL, 0 };
+	return (struct loaded_symbol){ 0 };
 }
 
 const struct r_debug *loaded_debug(void)

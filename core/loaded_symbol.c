@@ -130,8 +130,9 @@ static void *symbol_address(const struct tables *t, const ElfW(Sym) * symbol)
 	return address;
 }
 
-/* Search the module at BASE. Returns true when the symbol is found. */
-static bool module_find_symbol(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic)
+/* Search the module at BASE, whose name of the loader is NAME. Returns true when the symbol is found. */
+static bool module_find_symbol(struct search *search, uintptr_t base, const ElfW(Dyn) * dynamic,
+			       const char *name)
 {
 	struct tables t;
 	uint32_t index = 0;
@@ -148,8 +149,10 @@ static bool module_find_symbol(struct search *search, uintptr_t base, const ElfW
 		index = symbol_find_by_hash(&t, search);
 	if (!index)
 		return false;
-	search->found.address = symbol_address(&t, &t.symbols[index]);
-	search->found.size = t.symbols[index].st_size;
+	search->found = (struct loaded_symbol){ .address = symbol_address(&t, &t.symbols[index]),
+						.size = t.symbols[index].st_size,
+						.module = dynamic,
+						.in_file = name };
 	return true;
 }
 
@@ -161,7 +164,7 @@ static int module_find_symbol_by_info(struct dl_phdr_info *info, size_t size, vo
 	for (size_t i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return module_find_symbol(data, info->dlpi_addr, dynamic);
+	return module_find_symbol(data, info->dlpi_addr, dynamic, info->dlpi_name);
 }
 
 /* ---- Loaded modules ---- */
@@ -205,7 +208,7 @@ static struct loaded_symbol symbol_find(const char *name, bool after_this)
 
 	if (map) {
 		for (end = symbol_find_last(map);; map = map->l_next) {
-			if (module_find_symbol(&search, map->l_addr, map->l_ld))
+			if (module_find_symbol(&search, map->l_addr, map->l_ld, map->l_name))
 				return search.found;
 			if (map == end)
 				break;

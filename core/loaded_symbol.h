@@ -13,9 +13,13 @@
 
 struct r_debug;
 
+/* MODULE is the address of the module's dynamic section, which identifies the module. IN_FILE is the loader's name of
+ * the module, "" for the program. */
 struct loaded_symbol {
-	void *address; /* NULL: not found */
+	void *address; /* NULL: not found; then all members are 0 */
 	size_t size;   /* bytes of its code; 0 when the module does not contain it */
+	const void *module;
+	const char *in_file;
 };
 
 /* Find NAME in the first module after this one that has it, like RTLD_NEXT. The symbol's version is the default for

@@ -17,6 +17,7 @@
 
 #include "core/loaded_symbol.h"
 #include "engine/memory/mem.h"
+#include "preload/interpose/real.h"
 
 #define EXPORT __attribute__((visibility("default"), section("asprof_calls")))
 #define COLD   __attribute__((noinline, cold))
@@ -497,23 +498,23 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 	return realloc_from(p, total, CALLER);
 }
 
-static bool modules_are_same(const void *a, const void *b)
+static bool modules_are_same(const char *a, const char *b)
 {
-	struct loaded_module module = loaded_module_of(a);
+	const void *module = loaded_symbol_next(a).module;
 
-	return (uintptr_t)b >= module.low && (uintptr_t)b < module.high;
+	return module && module == loaded_symbol_next(b).module;
 }
 
 static void allocator_examine_next(void)
 {
-	void *usable = loaded_symbol_next("malloc_usable_size").address, *array;
-
 	/* Another allocator's would read a header that is not there. */
-	if (modules_are_same(usable, loaded_symbol_next("malloc").address))
-		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable, __ATOMIC_RELAXED);
-	array = loaded_symbol_next("reallocarray").address;
-	if (modules_are_same(array, loaded_symbol_next("realloc").address) &&
-	    !modules_are_same(array, loaded_symbol_next("getpid").address))
+	if (modules_are_same("malloc_usable_size", "malloc"))
+		__atomic_store_n(
+			&next_usable_size,
+			(size_t(*)(void *))loaded_symbol_next("malloc_usable_size").address,
+			__ATOMIC_RELAXED);
+	if (modules_are_same("reallocarray", "realloc") &&
+	    !modules_are_same("reallocarray", "getpid"))
 		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 
@@ -538,14 +539,13 @@ static bool allocator_receives_calls(void)
 /* Return the file whose malloc the program calls instead of this one; NULL when the calls come here. */
 static const char *allocator_find_bypass(void)
 {
-	const void *bound = loaded_symbol_first("malloc").address;
-	const char *name, *executable = (const char *)getauxval(AT_EXECFN);
+	const struct loaded_symbol bound = loaded_symbol_first("malloc");
+	const char *executable = (const char *)getauxval(AT_EXECFN);
 
-	if (!bound || modules_are_same(bound, pool) || allocator_receives_calls())
+	if (!bound.address || is_agent_code(bound.address) || allocator_receives_calls())
 		return NULL;
-	name = loaded_module_of(bound).name;
-	if (name && *name)
-		return name;
+	if (bound.in_file && *bound.in_file)
+		return bound.in_file;
 	return executable ? executable : "the program";
 }
 

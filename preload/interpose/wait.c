@@ -8,13 +8,12 @@
 #include "preload/interpose/real.h"
 
 /* True if another preload defines clock_gettime(3) after this one. The C library's function is not called: it reads
- * the timestamp counter, which a program may disable. */
+ * the timestamp counter, which a program may disable. Nor is the loader's lock taken: this may be a forked child. */
 static COLD bool find_other_clock(void)
 {
-	const void *library = loaded_symbol_next("__libc_start_main").address;
+	const void *library = loaded_symbol_next("__libc_start_main").module;
 
-	return !library || loaded_module_of((const void *)REAL(clock_gettime)).low !=
-				   loaded_module_of(library).low;
+	return !library || loaded_symbol_next("clock_gettime").module != library;
 }
 
 static bool has_other_clock(void)
