@@ -319,18 +319,6 @@ static long search_back(struct search *s)
 	return number;
 }
 
-/* mov $NUMBER,%eax; syscall */
-static long constant_before(uintptr_t pc, arch_copy *copy)
-{
-	uint8_t code[7];
-	int32_t number;
-
-	if (!copy(code, pc - sizeof(code), sizeof(code)))
-		return -1;
-	memcpy(&number, code + 1, sizeof(number));
-	return code[0] == 0xb8 ? number : -1;
-}
-
 long arch_call_number(const ucontext_t *context, arch_copy *copy)
 {
 	struct search s = { .context = context,
@@ -338,9 +326,9 @@ long arch_call_number(const ucontext_t *context, arch_copy *copy)
 			    .wanted = REGISTER_AX,
 			    .sp = register_value(context, REGISTER_SP) };
 	uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-	long number = constant_before(pc, copy);
+	long number = -1;
 
-	if (number < 0 && read_code(&s, pc)) {
+	if (read_code(&s, pc)) {
 		s.at -= ARCH_SYSTEM_CALL_BYTES;
 		number = search_back(&s);
 	}

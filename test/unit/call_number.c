@@ -70,10 +70,15 @@ FUNCTION(by_frame_pointer,
 	 "push %rbp\n mov %rsp, %rbp\n sub $16, %rsp\n movl $34, -4(%rbp)\n mov -4(%rbp), %eax\n"
 	 "syscall\n leave\n ret");
 
+/* "mov $8, %r8d" after its prefix looks like "mov $8, %eax". */
+FUNCTION(other_constant_last, "mov $34, %eax\n xor %r10d, %r10d\n mov $8, %r8d\n syscall\n ret");
+
 /* Not certain. */
 FUNCTION(computed, "mov $33, %eax\n add $1, %eax\n syscall\n ret");
 FUNCTION(one_of_two, "mov $34, %eax\n test %rsp, %rsp\n jne 1f\n mov $35, %eax\n 1: xor %esi, "
 		     "%esi\n syscall\n ret");
+FUNCTION(merged,
+	 "test %rsp, %rsp\n je 1f\n mov $34, %eax\n jmp 2f\n 1: mov $35, %eax\n 2: syscall\n ret");
 FUNCTION(from_far, "mov $34, %eax\n jmp 1f\n .skip 900, 0x90\n mov $35, %eax\n 1: xor %esi, %esi\n "
 		   "syscall\n ret");
 FUNCTION(from_behind,
@@ -91,7 +96,8 @@ static const struct {
 	{ by_frame, 34 },   { by_linker_stub, 34 },   { by_musl, 34 },
 	{ by_glibc, 34 },   { by_frame_pointer, 34 }, { computed, -1 },
 	{ one_of_two, -1 }, { from_far, -1 },         { from_behind, -1 },
-	{ by_pointer, -1 }, { after_call, -1 },
+	{ by_pointer, -1 }, { after_call, -1 },       { other_constant_last, 34 },
+	{ merged, -1 },
 };
 
 static long number;
