@@ -11,6 +11,7 @@
 
 #include "arch/arch.h"
 #include "arch/attached.h"
+#include "arch/stacks.h"
 #include "attach/calls.h"
 #include "attach/thread_area.h"
 #include "core/disposition.h"
@@ -22,7 +23,7 @@
 /* How long a thread may need to take its last signal, after the timers are deleted: it has to get a processor. */
 #define LAST_SIGNALS_NS 50000000
 
-/* A handler of the program that interrupts a continued call needs room too. */
+/* A handler of the program that interrupts a continued call needs room on the alternate stack too. */
 #define SIGNAL_STACK_MIN (64u << 10)
 
 static void (*_Atomic engine_handler)(int, siginfo_t *, void *);
@@ -81,22 +82,49 @@ static void mark_frame(struct thread_area *area, uintptr_t frame)
 		atomic_store(&area->frame, frame);
 }
 
+static void continue_call(int signo, siginfo_t *info, void *interrupted)
+{
+	call_continue(thread_of_signal(info), interrupted, signo);
+}
+
+/* On a stack of the agent, because the alternate stack is small. That one is disabled meanwhile: a handler of the program
+ * would begin at its top, where this signal's frame is. */
+static void continue_call_elsewhere(int signo, siginfo_t *info, void *interrupted)
+{
+	static const stack_t none = { .ss_flags = SS_DISABLE };
+	const ucontext_t *context = interrupted;
+
+	if (kernel_call4(SYS_sigaltstack, (long)&none, 0, 0, 0))
+		return;
+	continue_call(signo, info, interrupted);
+	kernel_call4(SYS_sigaltstack, (long)&context->uc_stack, 0, 0, 0);
+}
+
 static void on_signal(int signo, siginfo_t *info, void *interrupted)
 {
 	ucontext_t *context = interrupted;
 	struct thread *thread = thread_of_signal(info);
 	struct thread_area *area =
 		thread ? thread_area_of(thread->index, atomic_load(&thread->tid)) : NULL;
+	uintptr_t stack = 0;
 
 	if (info->si_code != SI_TIMER)
 		attach_handler_forward(signo, info, context);
 	if (area)
 		handle_signal(area, signo, info, context);
 	/* Also after a late signal, of a thread that is not sampled any more. */
-	if (!atomic_load(&continues_calls) || !stack_has_room(context) || !call_was_ended(context))
+	if (!atomic_load(&continues_calls) || !call_was_ended(context))
 		return;
+	if (!stack_has_room(context)) {
+		stack = area ? thread_area_stack_top(area) : 0;
+		if (!stack)
+			return;
+	}
 	mark_frame(area, (uintptr_t)__builtin_frame_address(0));
-	call_continue(thread, context, signo);
+	if (stack)
+		arch_call_on(stack, continue_call_elsewhere, signo, info, context);
+	else
+		continue_call(signo, info, context);
 	mark_frame(area, 0);
 	if (area)
 		handle_pending(area, signo, context);

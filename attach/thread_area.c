@@ -11,7 +11,8 @@
 /* Of musl's struct pthread, of which only errno is used. Its first word is its address. */
 #define LIBRARY_BYTES 512
 
-#define AREA_ALIGN 64
+#define AREA_ALIGN  64
+#define STACK_BYTES (64u << 10)
 
 #define BLOCK_AREAS 256
 #define BLOCKS_MAX  256
@@ -102,6 +103,17 @@ struct thread_area *thread_area_of(uint32_t index, pid_t tid)
 		atomic_store(&area->tid, tid);
 	}
 	return area;
+}
+
+uintptr_t thread_area_stack_top(struct thread_area *area)
+{
+	if (!area->stack) {
+		area->stack = system_map(STACK_BYTES);
+		if (!area->stack)
+			return 0;
+		system_empty_in_children(area->stack, STACK_BYTES);
+	}
+	return (uintptr_t)area->stack + STACK_BYTES;
 }
 
 void thread_area_describe(struct attached_range *range)

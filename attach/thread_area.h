@@ -22,6 +22,7 @@ struct thread_area {
 	uintptr_t pointer; /* the thread pointer */
 	/* Address of the handler's frame while a call continues in it (attach/calls.h); else 0. */
 	_Atomic uintptr_t frame;
+	char *stack; /* of thread_area_stack_top(); also for the next thread that has this area */
 };
 
 /* The program's thread pointer, while a handler runs in the calling thread; see engine/reading/program_thread.h. */
@@ -35,5 +36,8 @@ void thread_area_describe(struct attached_range *range);
 /* Return the area of thread TID, which has the slot INDEX (engine/sample/thread_slots.h); NULL without memory. For the
  * thread itself. Another thread that had this slot leaves no values. Async-signal-safe. */
 struct thread_area *thread_area_of(uint32_t index, pid_t tid);
+
+/* Return the upper end of a stack of 64 KiB in AREA, the calling thread's; 0 without memory. Async-signal-safe. */
+uintptr_t thread_area_stack_top(struct thread_area *area);
 
 #endif

@@ -1,6 +1,9 @@
-/* For MS milliseconds each: waits for another process's writes by select, which nothing may
+/* interrupts MS [SIZE]
+ *
+ * For MS milliseconds each: waits for another process's writes by select, which nothing may
  * interrupt; waits for a signal of its own, which must end each wait; cancels threads that wait;
- * and runs code in execute-only memory, if the processor has it. Prints "ok". */
+ * and runs code in execute-only memory, if the processor has it. Prints "ok". The main thread has an alternate signal
+ * stack of SIZE bytes, which its handler runs on. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -78,7 +81,7 @@ static void on_alarm(int signo)
 /* Only the call unblocks it, so it cannot come earlier. */
 static void own_signals(int ms)
 {
-	struct sigaction action = { .sa_handler = on_alarm };
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_ONSTACK };
 	struct timespec time = { .tv_sec = 60 };
 	uint64_t end = now_ms() + (unsigned int)ms;
 	struct itimerval once = { 0 };
@@ -149,9 +152,13 @@ static void unreadable_code(int ms)
 int main(int argc, char **argv)
 {
 	int ms = argc > 1 ? atoi(argv[1]) : 1000;
+	stack_t stack = { .ss_size = argc > 2 ? (size_t)atoi(argv[2]) : 0 }, now;
 
+	stack.ss_sp = malloc(stack.ss_size);
+	CHECK(!stack.ss_size || !sigaltstack(&stack, NULL));
 	others_writes(ms);
 	own_signals(ms);
+	CHECK(!sigaltstack(NULL, &now) && now.ss_size == stack.ss_size);
 	cancellations(ms);
 	unreadable_code(ms);
 	puts("ok");
