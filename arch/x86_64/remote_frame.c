@@ -39,13 +39,15 @@ static bool is_restarted_by_kernel(long result)
 	       result == -ERESTART_RESTARTBLOCK;
 }
 
-/* The kernel has the call's number in orig_rax until the thread continues. */
+/* The kernel has the call's number in orig_rax until the thread continues. A close(2) that was interrupted has released its
+ * descriptor, which may be another file's already. */
 static bool is_in_call(const struct remote_registers *registers)
 {
+	long number = (long)registers->words[REGISTER(orig_rax)];
 	long result = (long)registers->words[REGISTER(rax)];
 
-	return (long)registers->words[REGISTER(orig_rax)] >= 0 &&
-	       (result == -EINTR || is_restarted_by_kernel(result));
+	return number >= 0 &&
+	       ((result == -EINTR && number != SYS_close) || is_restarted_by_kernel(result));
 }
 
 bool remote_restart_call(struct remote_registers *registers, bool all)

@@ -11,14 +11,12 @@
 
 #include "attach/channel.h"
 #include "attach/tracing/initial_stack.h"
+#include "attach/tracing/own_code.h"
 #include "attach/tracing/payload.h"
 #include "attach/tracing/tracee.h"
 #include "core/memory/region.h"
 
 #define PAGE STOPPED_PAGE
-
-/* Pages of code and signal frame, before the payload. */
-#define CODE_BYTES ((REMOTE_FRAME_OFFSET + REMOTE_FRAME_MAX + PAGE - 1) / PAGE * PAGE)
 
 struct injection {
 	struct tracee *tracee;
@@ -57,7 +55,7 @@ static uintptr_t find_gap(struct tracee *tracee, size_t bytes)
 static int prepare(struct injection *in, const struct inject_request *request)
 {
 	struct tracee *tracee = in->tracee;
-	const size_t own = CODE_BYTES + payload_mapped_bytes(in->payload);
+	const size_t own = OWN_CODE_BYTES + payload_mapped_bytes(in->payload);
 	int err = initial_stack_read(&in->stack, tracee->pid, request->settings);
 
 	if (err)
@@ -66,7 +64,7 @@ static int prepare(struct injection *in, const struct inject_request *request)
 	in->start = find_gap(tracee, in->bytes + REGION_BYTES);
 	if (!in->start)
 		return tracee_fail(tracee, -ENOMEM, "it has no room of 1 GiB in its address space");
-	in->payload_at = in->start + CODE_BYTES;
+	in->payload_at = in->start + OWN_CODE_BYTES;
 	in->block_at = in->start + own;
 	in->region = in->start + in->bytes;
 	return initial_stack_write(&in->stack, in->block_at)
@@ -92,30 +90,6 @@ static int map_at(const struct stopped *caller, uintptr_t address, size_t bytes,
 	/* Before Linux 4.17. */
 	stopped_unmap(caller, (uintptr_t)got, bytes);
 	return -EEXIST;
-}
-
-/* Write the code. From then on the thread can restore itself. */
-static int write_code(const struct injection *in)
-{
-	static unsigned char code[CODE_BYTES];
-	struct stopped *thread = &in->tracee->thread;
-	struct remote_registers restarted = thread->registers;
-	long bytes;
-	int fd, err;
-
-	remote_restart_call(&restarted, true);
-	memcpy(code, remote_code, REMOTE_CODE_BYTES);
-	bytes = remote_write_frame(code + REMOTE_FRAME_OFFSET, in->start + REMOTE_FRAME_OFFSET,
-				   thread->tid, &restarted, thread->mask);
-	if (bytes < 0)
-		return (int)bytes;
-	fd = tracee_open(in->tracee->pid, "mem", O_WRONLY);
-	if (fd < 0)
-		return -errno;
-	bytes += REMOTE_FRAME_OFFSET;
-	err = pwrite(fd, code, (size_t)bytes, (off_t)in->start) == bytes ? 0 : -EIO;
-	close(fd);
-	return err;
 }
 
 static int write_segment(const struct stopped *caller, const struct injection *in,
@@ -173,19 +147,13 @@ static int start_thread(const struct stopped *caller, const struct injection *in
 	return stopped_call_failed(tid) ? (int)tid : 0;
 }
 
-/* The steps in which the thread makes calls by the code. The code restores the signal mask too, so the thread has its
- * registers before the signals are blocked. */
+/* The steps in which the thread makes calls by the code. */
 static int inject_by_code(const struct injection *in)
 {
-	struct stopped caller = in->tracee->thread;
-	struct remote_registers first;
+	struct stopped caller;
 	int err = -ESRCH;
 
-	caller.call = in->start;
-	remote_set_code(&caller.registers, in->start + REMOTE_FRAME_OFFSET, 0);
-	first = caller.registers;
-	remote_set_call(&first, caller.call, SYS_getpid, (const long[6]){ 0 });
-	if (!remote_set(caller.tid, &first) && stopped_block_signals(&caller))
+	if (own_code_enter(in->tracee, in->start, &caller))
 		err = write_payload(&caller, in);
 	if (!err)
 		err = map_at(&caller, in->region, REGION_BYTES, PROT_NONE);
@@ -217,7 +185,7 @@ static int inject(void *context)
 
 	if (err)
 		return err;
-	err = write_code(in);
+	err = own_code_write(in->tracee, in->start);
 	if (!err)
 		err = inject_by_code(in);
 	if (!err)

@@ -102,6 +102,14 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	end 0
 fi
 
+# A handler of the program that has interrupted a continued wait is not left without its memory.
+begin "$(program deep_handler)" $((2 << 20))
+attached --wall 20ms || fail "attach: $(cat "$work/err")"
+sleep 0.3
+kill -USR1 "$pid"
+detached || fail "detach during a handler: $(cat "$work/err")"
+end 0
+
 # Frames of an interpreter.
 if command -v python3 >/dev/null; then
 	cat >"$work/hot.py" <<-'END'
