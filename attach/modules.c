@@ -12,45 +12,53 @@
 
 #include "core/fd.h"
 #include "core/system.h"
+#include "engine/reading/memory_reader.h"
 
 static struct link_map program = { .l_name = (char *)"" };
 static struct link_map vdso = { .l_name = (char *)"linux-vdso.so.1" };
 static struct r_debug debug = { .r_version = 1 };
 
-static void module_set(struct link_map *map, uintptr_t bias, const ElfW(Phdr) * segments,
-		       size_t count)
+/* All is read by calls that cannot fault: a program may have headers in no segment, or may have unmapped or protected
+ * them. */
+static bool segment_read(uintptr_t segments, size_t index, ElfW(Phdr) * segment)
 {
+	return memory_copy(segment, segments + index * sizeof(*segment), sizeof(*segment));
+}
+
+static void module_set(struct link_map *map, uintptr_t bias, uintptr_t segments, size_t count)
+{
+	ElfW(Phdr) segment;
+
 	map->l_addr = bias;
-	for (size_t i = 0; i < count; i++)
-		if (segments[i].p_type == PT_DYNAMIC)
-			map->l_ld = (void *)(bias + segments[i].p_vaddr);
+	for (size_t i = 0; i < count && segment_read(segments, i, &segment); i++)
+		if (segment.p_type == PT_DYNAMIC)
+			map->l_ld = (void *)(bias + segment.p_vaddr);
 }
 
 /* A program without PT_PHDR is linked for a fixed address. */
 static void program_set(void)
 {
-	const ElfW(Phdr) *segments = (const void *)getauxval(AT_PHDR);
+	const uintptr_t segments = getauxval(AT_PHDR);
 	size_t count = getauxval(AT_PHNUM);
-	const ElfW(Ehdr) *header = (const void *)((uintptr_t)segments - sizeof(*header));
-	uintptr_t bias = 0;
+	uintptr_t header = segments - sizeof(ElfW(Ehdr)), bias = 0;
+	ElfW(Phdr) segment;
 
-	for (size_t i = 0; i < count; i++)
-		if (segments[i].p_type == PT_PHDR)
-			bias = (uintptr_t)segments - segments[i].p_vaddr;
-		else if (segments[i].p_type == PT_LOAD && !segments[i].p_offset && !bias)
-			bias = (uintptr_t)header - segments[i].p_vaddr;
+	for (size_t i = 0; i < count && segment_read(segments, i, &segment); i++)
+		if (segment.p_type == PT_PHDR)
+			bias = segments - segment.p_vaddr;
+		else if (segment.p_type == PT_LOAD && !segment.p_offset && !bias)
+			bias = header - segment.p_vaddr;
 	module_set(&program, bias, segments, count);
 }
 
 static void vdso_set(void)
 {
-	const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Phdr) * segments;
+	const uintptr_t start = getauxval(AT_SYSINFO_EHDR);
+	ElfW(Ehdr) header;
 
-	if (!header)
+	if (!start || !memory_copy(&header, start, sizeof(header)))
 		return;
-	segments = (const void *)((const char *)header + header->e_phoff);
-	module_set(&vdso, (uintptr_t)header, segments, header->e_phnum);
+	module_set(&vdso, start, start + header.e_phoff, header.e_phnum);
 	vdso.l_prev = &program;
 	program.l_next = &vdso;
 }
@@ -58,11 +66,14 @@ static void vdso_set(void)
 /* The dynamic linker stores the address of its list in the program. */
 static const struct r_debug *linker_list(void)
 {
-	const ElfW(Dyn) *entry = getauxval(AT_BASE) ? program.l_ld : NULL;
+	uintptr_t at = getauxval(AT_BASE) ? (uintptr_t)program.l_ld : 0;
+	ElfW(Dyn) entry;
 
-	while (entry && entry->d_tag != DT_NULL && entry->d_tag != DT_DEBUG)
-		entry++;
-	return entry && entry->d_tag == DT_DEBUG ? (const void *)entry->d_un.d_ptr : NULL;
+	for (; at && memory_copy(&entry, at, sizeof(entry)) && entry.d_tag != DT_NULL;
+	     at += sizeof(entry))
+		if (entry.d_tag == DT_DEBUG)
+			return (const void *)entry.d_un.d_ptr;
+	return NULL;
 }
 
 const struct r_debug *attach_modules(void)
@@ -103,30 +114,22 @@ static bool notes_have(const char *at, const char *end, const char *name, uint32
 	return false;
 }
 
-/* A segment of another type may not be mapped. */
-static bool is_mapped(const ElfW(Phdr) * segments, size_t count, const ElfW(Phdr) * inner)
-{
-	for (size_t i = 0; i < count; i++)
-		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_R &&
-		    inner->p_vaddr >= segments[i].p_vaddr &&
-		    inner->p_vaddr - segments[i].p_vaddr <= segments[i].p_filesz &&
-		    inner->p_filesz <=
-			    segments[i].p_filesz - (inner->p_vaddr - segments[i].p_vaddr))
-			return true;
-	return false;
-}
+/* Of the program's notes, which have its build ID. */
+#define NOTES_MAX 1024
 
 bool attach_program_has_note(const char *name, uint32_t type)
 {
-	const ElfW(Phdr) *segments = (const void *)getauxval(AT_PHDR);
-	size_t count = getauxval(AT_PHNUM);
+	const uintptr_t segments = getauxval(AT_PHDR);
+	size_t count = getauxval(AT_PHNUM), bytes;
+	char notes[NOTES_MAX] __attribute__((aligned(4)));
+	ElfW(Phdr) segment;
 
 	attach_modules();
-	for (size_t i = 0; i < count; i++) {
-		const char *notes = (const char *)(program.l_addr + segments[i].p_vaddr);
-
-		if (segments[i].p_type == PT_NOTE && is_mapped(segments, count, &segments[i]) &&
-		    notes_have(notes, notes + segments[i].p_filesz, name, type))
+	for (size_t i = 0; i < count && segment_read(segments, i, &segment); i++) {
+		bytes = segment.p_filesz < sizeof(notes) ? segment.p_filesz : sizeof(notes);
+		if (segment.p_type == PT_NOTE &&
+		    memory_copy(notes, program.l_addr + segment.p_vaddr, bytes) &&
+		    notes_have(notes, notes + bytes, name, type))
 			return true;
 	}
 	return false;

@@ -102,6 +102,12 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	end 0
 fi
 
+# A program whose headers cannot be read.
+begin "$(program no_headers -static)"
+attached || fail "no headers: $(cat "$work/err")"
+detached || fail "no headers: $(cat "$work/err")"
+end 0
+
 # A handler of the program that has interrupted a continued wait is not left without its memory.
 begin "$(program deep_handler)" $((2 << 20))
 attached --wall 20ms || fail "attach: $(cat "$work/err")"
