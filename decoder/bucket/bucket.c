@@ -122,18 +122,14 @@ static int listing_load(struct bucket_listing *listing, const struct bucket_acce
 static int listing_add_path(struct bucket_listing *listing, uint32_t index)
 {
 	char path[2048];
-	struct object_place *grown;
 	uint32_t number;
 
 	snprintf(path, sizeof(path), SCHEME "%s/%s", listing->bucket,
 		 listing->objects.list[index].key);
 	number = intern_string(&paths, path);
-	grown = number ? array_reserve(object_places, &object_place_room, number,
-				       sizeof(*object_places))
-		       : NULL;
-	if (!grown)
+	if (!number ||
+	    array_reserve(&object_places, &object_place_room, number, sizeof(*object_places)))
 		return -ENOMEM;
-	object_places = grown;
 	if (!object_places[number].listing)
 		object_places[number] = (struct object_place){ listing, index };
 	return 0;

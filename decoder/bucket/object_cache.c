@@ -81,7 +81,7 @@ struct cached_files {
 
 static int cached_files_add(struct object_cache *cache, struct cached_files *kept, const char *name)
 {
-	struct cached_file *list;
+	struct cached_file *file;
 	struct stat st;
 
 	if (temporary_is(name))
@@ -89,14 +89,13 @@ static int cached_files_add(struct object_cache *cache, struct cached_files *kep
 	if (!name_is_object(name) || fstatat(cache->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return 0;
-	list = array_reserve(kept->list, &kept->room, kept->count, sizeof(*list));
-	if (!list)
+	if (array_reserve(&kept->list, &kept->room, kept->count, sizeof(*kept->list)))
 		return -ENOMEM;
-	kept->list = list;
-	memcpy(list[kept->count].name, name, NAME_SIZE);
-	list[kept->count].used_ns = (int64_t)clock_time_ns(&st.st_mtim);
-	list[kept->count].bytes = (uint64_t)st.st_blocks * 512;
-	kept->bytes += list[kept->count++].bytes;
+	file = &kept->list[kept->count++];
+	memcpy(file->name, name, NAME_SIZE);
+	file->used_ns = (int64_t)clock_time_ns(&st.st_mtim);
+	file->bytes = (uint64_t)st.st_blocks * 512;
+	kept->bytes += file->bytes;
 	return 0;
 }
 

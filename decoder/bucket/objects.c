@@ -45,25 +45,22 @@ bool object_key_is_recording(const char *key)
 int objects_add(struct objects *objects, const struct listing_entry *listed)
 {
 	size_t key = strlen(listed->key) + 1, etag = strlen(listed->etag) + 1;
-	struct object *list;
 	char *text;
 
 	if (!object_key_is_recording(listed->key))
 		return 0;
-	list = array_reserve(objects->list, &objects->room, objects->count, sizeof(*list));
-	if (!list)
+	if (array_reserve(&objects->list, &objects->room, objects->count, sizeof(*objects->list)))
 		return -ENOMEM;
-	objects->list = list;
 	text = malloc(key + etag);
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, listed->key, key);
 	memcpy(text + key, listed->etag, etag);
-	list[objects->count++] = (struct object){ .key = text,
-						  .etag = text + key,
-						  .bytes = listed->bytes,
-						  .modified = listed->modified,
-						  .is_frozen = listed->is_frozen };
+	objects->list[objects->count++] = (struct object){ .key = text,
+							   .etag = text + key,
+							   .bytes = listed->bytes,
+							   .modified = listed->modified,
+							   .is_frozen = listed->is_frozen };
 	return 0;
 }
 

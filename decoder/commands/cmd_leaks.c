@@ -71,15 +71,13 @@ static int leaks_grow_list(struct leaks *l)
 
 static void leaks_count_process(struct leaks *l, uint32_t process)
 {
-	uint8_t *seen = array_reserve(l->seen, &l->seen_room, process, sizeof(*seen));
-
-	l->out_of_memory |= !seen;
-	if (!seen)
+	if (array_reserve(&l->seen, &l->seen_room, process, sizeof(*l->seen))) {
+		l->out_of_memory = true;
 		return;
-	l->seen = seen;
-	l->processes += !seen[process];
-	l->from_engine += !seen[process] && heap_process_has_snapshot(l->heap, process);
-	seen[process] = 1;
+	}
+	l->processes += !l->seen[process];
+	l->from_engine += !l->seen[process] && heap_process_has_snapshot(l->heap, process);
+	l->seen[process] = 1;
 }
 
 static void leaks_add_held(void *arg, const struct held *held)

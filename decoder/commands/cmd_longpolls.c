@@ -129,13 +129,11 @@ static int function_add_poll(struct event_printer *p, const struct poll *poll,
 	uint64_t key[3] = { poll->tid, poll->start, name };
 	uint32_t before = p->seen.count;
 	uint64_t us = ticks_to_us(poll->duration, header);
-	struct function_polls *one, *grown;
+	struct function_polls *one;
 	unsigned bucket = 0;
 
-	grown = array_reserve(p->functions, &p->room, name, sizeof(*grown));
-	if (!grown)
+	if (array_reserve(&p->functions, &p->room, name, sizeof(*p->functions)))
 		return -ENOMEM;
-	p->functions = grown;
 	intern(&p->seen, key, sizeof(key));
 	if (p->seen.count == before)
 		return 0;

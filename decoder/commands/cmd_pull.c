@@ -43,13 +43,11 @@ struct pull {
 static int pull_add_path(void *arg, const char *path)
 {
 	struct pull *pull = arg;
-	char **paths = array_reserve(pull->paths, &pull->room, pull->count, sizeof(*paths));
 
-	if (!paths)
+	if (array_reserve(&pull->paths, &pull->room, pull->count, sizeof(*pull->paths)))
 		return -ENOMEM;
-	pull->paths = paths;
-	paths[pull->count] = strdup(path);
-	return paths[pull->count++] ? 0 : -ENOMEM;
+	pull->paths[pull->count] = strdup(path);
+	return pull->paths[pull->count++] ? 0 : -ENOMEM;
 }
 
 /* Returns the local name of PATH, found below URL: the part after the last "/" of URL's prefix.

@@ -22,13 +22,10 @@
 
 static int recordings_add_path(struct recordings *r, const char *path)
 {
-	struct recording_path *list = array_reserve(r->list, &r->room, r->count, sizeof(*list));
-
-	if (!list)
+	if (array_reserve(&r->list, &r->room, r->count, sizeof(*r->list)))
 		return -ENOMEM;
-	r->list = list;
-	list[r->count].path = strdup(path);
-	if (!list[r->count].path)
+	r->list[r->count].path = strdup(path);
+	if (!r->list[r->count].path)
 		return -ENOMEM;
 	r->count++;
 	return 0;

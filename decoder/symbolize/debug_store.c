@@ -97,15 +97,13 @@ static int debug_file_inspect(const char *path, char build_id[HEX_MAX])
 
 static int debug_store_add_file(struct debug_store *store, const char *path)
 {
-	struct debug_file one = { .path = NULL }, *files;
+	struct debug_file one = { .path = NULL };
 
 	one.content = debug_file_inspect(path, one.build_id);
 	if (!one.content)
 		return 0;
-	files = array_reserve(store->files, &store->file_room, store->file_count, sizeof(*files));
-	if (!files)
+	if (array_reserve(&store->files, &store->file_room, store->file_count, sizeof(one)))
 		return -ENOMEM;
-	store->files = files;
 	one.path = strdup(path);
 	if (!one.path)
 		return -ENOMEM;

@@ -91,21 +91,6 @@ int symbolizer_open(struct symbolizer **out, const char *const *directories, uns
 	return 0;
 }
 
-/* Grow the array whose address is at LIST so that it has element NUMBER. New elements are zero. */
-static bool symbolizer_reserve(struct symbolizer *s, void *list, uint32_t *room, uint32_t number,
-			       size_t size)
-{
-	void *old, *grown;
-
-	memcpy(&old, list, sizeof(old));
-	grown = array_reserve(old, room, number, size);
-	if (!grown)
-		s->out_of_memory = true;
-	else
-		memcpy(list, &grown, sizeof(grown));
-	return grown != NULL;
-}
-
 static void debug_library_close(struct debug_library *library)
 {
 	debug_info_close(library->info);
@@ -142,9 +127,12 @@ static struct debug_library *symbolizer_get_library(struct symbolizer *s, const 
 {
 	uint32_t id = intern_string(&s->build_ids, build_id);
 
-	if (!id ||
-	    !symbolizer_reserve(s, &s->libraries, &s->library_room, id, sizeof(*s->libraries)))
+	if (!id)
 		return NULL;
+	if (array_reserve(&s->libraries, &s->library_room, id, sizeof(*s->libraries))) {
+		s->out_of_memory = true;
+		return NULL;
+	}
 	if (!s->libraries[id].name) {
 		s->libraries[id].name = strdup(name);
 		s->libraries[id].path = debug_store_find(s->store, build_id, name);
@@ -181,8 +169,10 @@ static void symbolizer_add_frame(struct symbolizer *s, const struct debug_frame 
 {
 	const char *plain = frame->name ? demangle(s->demangler, frame->name) : NULL;
 
-	if (!symbolizer_reserve(s, &s->frames, &s->frame_room, s->frame_count, sizeof(*s->frames)))
+	if (array_reserve(&s->frames, &s->frame_room, s->frame_count, sizeof(*s->frames))) {
+		s->out_of_memory = true;
 		return;
+	}
 	s->frames[s->frame_count++] = (struct debug_frame){
 		.name = symbolizer_intern_string(s, plain ? plain : frame->name),
 		.file = symbolizer_intern_string(s, frame->file),
@@ -221,8 +211,12 @@ static struct frame_range symbolizer_get_frames(struct symbolizer *s, const char
 		return none;
 	address.library = (uint64_t)(library - s->libraries);
 	id = intern(&s->addresses, &address, sizeof(address));
-	if (!id || !symbolizer_reserve(s, &s->ranges, &s->range_room, id, sizeof(*s->ranges)))
+	if (!id)
 		return none;
+	if (array_reserve(&s->ranges, &s->range_room, id, sizeof(*s->ranges))) {
+		s->out_of_memory = true;
+		return none;
+	}
 	if (id > before)
 		s->ranges[id] = symbolizer_resolve(s, library, at);
 	return s->ranges[id];

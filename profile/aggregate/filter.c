@@ -100,12 +100,7 @@ int64_t ticks_to_ns(const struct jfr_header *header, int64_t ticks)
 /* Returns the cached result of ID; NULL when out of memory. */
 static uint8_t *filter_reserve_result(uint8_t **results, uint32_t *room, uint32_t id)
 {
-	uint8_t *grown = array_reserve(*results, room, id, sizeof(**results));
-
-	if (!grown)
-		return NULL;
-	*results = grown;
-	return *results + id;
+	return array_reserve(results, room, id, sizeof(**results)) ? NULL : *results + id;
 }
 
 static bool thread_matches(struct filter *f, uint32_t thread)

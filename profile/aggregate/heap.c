@@ -95,37 +95,28 @@ static unsigned lifetime_bucket(int64_t ns)
 
 static struct heap_stack *heap_get_stack(struct heap *h, uint32_t stack)
 {
-	void *list = array_reserve(h->stacks, &h->stack_capacity, stack, sizeof(*h->stacks));
-
-	if (!list) {
+	if (array_reserve(&h->stacks, &h->stack_capacity, stack, sizeof(*h->stacks))) {
 		h->out_of_memory = true;
 		return NULL;
 	}
-	h->stacks = list;
 	return &h->stacks[stack];
 }
 
 static struct last_free *heap_get_last_free(struct heap *h, uint32_t thread)
 {
-	void *list = array_reserve(h->last_frees, &h->last_free_capacity, thread,
-				   sizeof(*h->last_frees));
-
-	if (!list)
-		return NULL;
-	h->last_frees = list;
-	return &h->last_frees[thread];
+	return array_reserve(&h->last_frees, &h->last_free_capacity, thread, sizeof(*h->last_frees))
+		       ? NULL
+		       : &h->last_frees[thread];
 }
 
 /* Whether one of STACK's two innermost frames is realloc or a hook around it. */
 static bool is_realloc(struct heap *h, uint32_t stack)
 {
-	void *list = array_reserve(h->reallocs, &h->realloc_capacity, stack, 1);
 	const uint32_t *frames = intern_key(&h->profile.stacks, stack);
 	uint32_t depth = intern_length(&h->profile.stacks, stack) / sizeof(*frames);
 
-	if (!list)
+	if (array_reserve(&h->reallocs, &h->realloc_capacity, stack, 1))
 		return false;
-	h->reallocs = list;
 	if (!h->reallocs[stack]) {
 		h->reallocs[stack] = 1;
 		for (uint32_t i = 0; i < depth && i < 2; i++)
@@ -231,14 +222,11 @@ void heap_on_free(struct heap *h, uint64_t address, uint32_t process, int64_t ti
 
 struct heap_process *heap_get_process(struct heap *h, uint32_t process)
 {
-	void *list = array_reserve(h->process_list, &h->process_capacity, process,
-				   sizeof(*h->process_list));
-
-	if (!list) {
+	if (array_reserve(&h->process_list, &h->process_capacity, process,
+			  sizeof(*h->process_list))) {
 		h->out_of_memory = true;
 		return NULL;
 	}
-	h->process_list = list;
 	return &h->process_list[process];
 }
 

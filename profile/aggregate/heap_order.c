@@ -38,14 +38,10 @@ static void runs_shorten_slice(struct runs *runs)
 
 static int runs_add(struct runs *runs, const struct run *run)
 {
-	struct run *list;
-
 	if (!event_is_earlier(&run->next, &runs->end))
 		return 0;
-	list = array_reserve(runs->list, &runs->capacity, runs->count, sizeof(*list));
-	if (!list)
+	if (array_reserve(&runs->list, &runs->capacity, runs->count, sizeof(*runs->list)))
 		return -ENOMEM;
-	runs->list = list;
 	runs->list[runs->count++] = *run;
 	if (runs->count == RUNS_MAX)
 		runs_shorten_slice(runs);

@@ -179,12 +179,9 @@ static bool reading_wants_snapshots(struct reading *r)
 
 static int snapshot_add_row(struct heap_snapshot *s, const struct retained *row)
 {
-	struct retained *rows = array_reserve(s->rows, &s->capacity, s->count, sizeof(*rows));
-
-	if (!rows)
+	if (array_reserve(&s->rows, &s->capacity, s->count, sizeof(*s->rows)))
 		return -ENOMEM;
-	s->rows = rows;
-	rows[s->count++] = *row;
+	s->rows[s->count++] = *row;
 	return 0;
 }
 

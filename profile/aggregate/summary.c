@@ -38,16 +38,14 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 static void summary_add_type(struct summary *s, const char *name, const struct event_count *count)
 {
 	uint32_t id = names_intern(&s->profile.names, name);
-	struct event_count *types = array_reserve(s->types, &s->room, id, sizeof(*types));
 
-	if (!types || !id) {
+	if (!id || array_reserve(&s->types, &s->room, id, sizeof(*s->types))) {
 		s->out_of_memory = true;
 		return;
 	}
-	s->types = types;
-	types[id].name = intern_text(&s->profile.names, id);
-	types[id].events += count->events;
-	types[id].bytes += count->bytes;
+	s->types[id].name = intern_text(&s->profile.names, id);
+	s->types[id].events += count->events;
+	s->types[id].bytes += count->bytes;
 }
 
 /* Add the losses in EVENT, which only the builtin engine writes. */
@@ -61,14 +59,10 @@ static void summary_add_losses(struct summary *s, const struct jfr_chunk *chunk,
 
 static void summary_add_thread(struct summary *s, uint32_t thread, uint64_t events)
 {
-	uint64_t *list = array_reserve(s->threads, &s->thread_capacity, thread, sizeof(*list));
-
-	if (!list) {
+	if (array_reserve(&s->threads, &s->thread_capacity, thread, sizeof(*s->threads)))
 		s->out_of_memory = true;
-		return;
-	}
-	s->threads = list;
-	list[thread] += events;
+	else
+		s->threads[thread] += events;
 }
 
 /* Whether the query includes EVENT. Metadata and constants have no time and belong to no period or

@@ -41,14 +41,12 @@ static int add_row(struct wait_looks *looks, struct wait_look_row row)
 {
 	const char *state = text_find_line(intern_text(&looks->texts, row.text), "state", true);
 	const char *waiting = jfr_wait_states[WAIT_WAITING];
-	struct wait_look_row *rows =
-		array_reserve(looks->rows, &looks->capacity, (uint32_t)looks->count, sizeof(*rows));
 
-	if (!rows)
+	if (array_reserve(&looks->rows, &looks->capacity, (uint32_t)looks->count,
+			  sizeof(*looks->rows)))
 		return -ENOMEM;
 	row.waits = state && !strncmp(state, waiting, strlen(waiting));
-	looks->rows = rows;
-	rows[looks->count++] = row;
+	looks->rows[looks->count++] = row;
 	return 0;
 }
 

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Grow ARRAY, which has *CAPACITY elements of SIZE bytes, so that it holds element INDEX. New
- * elements are zero. Returns the array, which may have moved, or NULL when out of memory: then
- * ARRAY and *CAPACITY are unchanged. Release with free(). */
-void *array_reserve(void *array, uint32_t *capacity, uint32_t index, size_t size);
+/* Grow an array of *CAPACITY elements of SIZE bytes so that it holds element INDEX. ARRAY_ADDRESS
+ * is the address of the pointer to it, which may change. New elements are zero. Returns 0, or -ENOMEM:
+ * then the array and *CAPACITY are unchanged. Release with free(). */
+int array_reserve(void *array_address, uint32_t *capacity, uint32_t index, size_t size);
 
 #endif

@@ -9,12 +9,10 @@
 static struct spark *sparks_get(struct sparks *s, const char *process)
 {
 	uint32_t id = intern_string(&s->processes, process);
-	struct spark *list = id ? array_reserve(s->list, &s->capacity, id, sizeof(*list)) : NULL;
 
-	if (!list)
+	if (!id || array_reserve(&s->list, &s->capacity, id, sizeof(*s->list)))
 		return NULL;
-	s->list = list;
-	return &list[id];
+	return &s->list[id];
 }
 
 bool sparks_add(struct sparks *s, const char *process, int64_t time_ns, uint64_t count)

@@ -93,14 +93,11 @@ static void packet_write(struct perfetto *t)
 /* Whether entry ID is written for the first time. */
 static bool is_new(struct perfetto *t, struct written *table, uint32_t id)
 {
-	uint8_t *flags = array_reserve(table->flags, &table->capacity, id, 1);
-
-	if (!flags) {
+	if (array_reserve(&table->flags, &table->capacity, id, 1)) {
 		set_error(t, -ENOMEM);
 		return false;
 	}
-	table->flags = flags;
-	return !flags[id] && (flags[id] = 1);
+	return !table->flags[id] && (table->flags[id] = 1);
 }
 
 static void forget_written(struct perfetto *t)
@@ -299,17 +296,15 @@ static uint32_t mark_track(struct perfetto *t, const struct timed_mark *mark)
 {
 	const struct track_key key = { .kind = mark->kind, .thread = mark->thread };
 	uint32_t before = t->tracks.count, id = intern(&t->tracks, &key, sizeof(key));
-	int64_t *ends = array_reserve(t->track_ends, &t->track_capacity, id, sizeof(*ends));
 	struct buf track = BUF_INIT(256);
 
-	if (!ends || !id) {
+	if (!id || array_reserve(&t->track_ends, &t->track_capacity, id, sizeof(*t->track_ends))) {
 		set_error(t, -ENOMEM);
 		return 0;
 	}
-	t->track_ends = ends;
 	if (t->tracks.count == before)
 		return id;
-	ends[id] = INT64_MIN;
+	t->track_ends[id] = INT64_MIN;
 	packet_begin(t, MARK_SEQUENCE);
 	append_int(t, &track, 1, (uint64_t)1 << 41 | id);
 	if (mark->thread)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/basics/array.h"
 #include "profile/import/import_formats.h"
 
 #define NAMES_START "const cpool = ["
@@ -36,7 +37,7 @@ struct html {
 	struct intern texts;
 	uint32_t *names;  /* IDs in texts */
 	uint32_t *frames; /* IDs in the writer, by name and type; 0: not used yet */
-	size_t name_count, name_capacity;
+	uint32_t name_count, name_capacity;
 	struct level *levels;
 	size_t depth; /* number of levels; the first is the whole */
 	uint64_t level0, width0;
@@ -44,15 +45,8 @@ struct html {
 
 static int add_name(struct html *h, const char *text, size_t length)
 {
-	uint32_t *names;
-
-	if (h->name_count == h->name_capacity) {
-		h->name_capacity = h->name_capacity ? 2 * h->name_capacity : 1024;
-		names = realloc(h->names, h->name_capacity * sizeof(*names));
-		if (!names)
-			return -ENOMEM;
-		h->names = names;
-	}
+	if (array_reserve(&h->names, &h->name_capacity, h->name_count, sizeof(*h->names)))
+		return -ENOMEM;
 	h->names[h->name_count] = intern(&h->texts, text, length);
 	return h->names[h->name_count++] ? 0 : -ENOMEM;
 }
@@ -230,7 +224,7 @@ int import_html_read(struct import_input *input, struct import_writer *w)
 	err = h.levels ? read_names(&h, &at, end) : -ENOMEM;
 	if (!err) {
 		at = find_text(at, end, "unpack(cpool);");
-		h.frames = calloc(h.name_count + 1, 8 * sizeof(*h.frames));
+		h.frames = calloc((size_t)h.name_count + 1, 8 * sizeof(*h.frames));
 		err = !at         ? import_reject(input, start, "a page without frames")
 		      : !h.frames ? -ENOMEM
 				  : read_calls(&h, at, end);

@@ -39,11 +39,9 @@ int import_memory_add(struct import_memory *memory, struct import_writer *w,
 	buf_free(&key);
 	if (err == -EFBIG)
 		return -ERANGE;
-	sum = id ? array_reserve(memory->values, &memory->capacity, id, sizeof(*sum)) : NULL;
-	if (!sum)
+	if (!id || array_reserve(&memory->values, &memory->capacity, id, sizeof(*sum)))
 		return -ENOMEM;
-	memory->values = sum;
-	sum += id;
+	sum = &memory->values[id];
 	return __builtin_add_overflow(sum->count, add->count, &sum->count) ||
 			       __builtin_add_overflow(sum->bytes, add->bytes, &sum->bytes) ||
 			       __builtin_add_overflow(sum->live_count, add->live_count,

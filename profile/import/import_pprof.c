@@ -113,13 +113,11 @@ bool import_pprof_matches(const uint8_t *data, size_t length)
 
 static int add_string(struct pprof_input *p, const struct proto_field *field)
 {
-	struct import_text *list =
-		array_reserve(p->strings, &p->string_capacity, p->string_count, sizeof(*list));
+	struct import_text text = { (const char *)field->data, field->length };
 
-	if (!list)
+	if (array_reserve(&p->strings, &p->string_capacity, p->string_count, sizeof(text)))
 		return -ENOMEM;
-	p->strings = list;
-	list[p->string_count++] = (struct import_text){ (const char *)field->data, field->length };
+	p->strings[p->string_count++] = text;
 	return 0;
 }
 
@@ -148,7 +146,7 @@ static uint64_t message_number(struct proto_reader message, unsigned number)
 /* Add a row by its ID, field 1. Its numbers are read once, as many others may refer to it. */
 static int add_row(struct table *table, const struct proto_field *from)
 {
-	struct row row = { .message = reader_of(from) }, *rows;
+	struct row row = { .message = reader_of(from) };
 	struct proto_reader message = row.message;
 	struct proto_field field;
 	uint32_t id;
@@ -157,11 +155,9 @@ static int add_row(struct table *table, const struct proto_field *from)
 		if (field.number < ROW_NUMBERS && !field.data)
 			row.numbers[field.number] = field.value;
 	id = intern(&table->ids, &row.numbers[1], sizeof(row.numbers[1]));
-	rows = array_reserve(table->rows, &table->capacity, id, sizeof(*rows));
-	if (!id || !rows)
+	if (!id || array_reserve(&table->rows, &table->capacity, id, sizeof(row)))
 		return -ENOMEM;
-	table->rows = rows;
-	rows[id] = row;
+	table->rows[id] = row;
 	return 0;
 }
 
@@ -171,12 +167,9 @@ static struct row *find_row(struct table *table, uint64_t key)
 
 	/* An unknown ID becomes an empty row. */
 	if (id && table->ids.count != before) {
-		struct row *rows = array_reserve(table->rows, &table->capacity, id, sizeof(*rows));
-
-		if (!rows)
+		if (array_reserve(&table->rows, &table->capacity, id, sizeof(*table->rows)))
 			return NULL;
-		table->rows = rows;
-		rows[id] = (struct row){ 0 };
+		table->rows[id] = (struct row){ 0 };
 	}
 	return id ? &table->rows[id] : NULL;
 }
@@ -275,13 +268,9 @@ static uint32_t add_frame(struct pprof_input *p, struct proto_reader line,
 
 static int append_frame(struct pprof_input *p, uint32_t id)
 {
-	uint32_t *frames =
-		array_reserve(p->frames, &p->frame_capacity, p->frame_count, sizeof(*frames));
-
-	if (!frames)
+	if (array_reserve(&p->frames, &p->frame_capacity, p->frame_count, sizeof(id)))
 		return -ENOMEM;
-	p->frames = frames;
-	frames[p->frame_count++] = id;
+	p->frames[p->frame_count++] = id;
 	return 0;
 }
 

@@ -28,16 +28,13 @@ static int add_sample(struct thread_stacks *stacks, struct jfr_chunk *chunk,
 		      const struct jfr_event *event, int64_t interval_ticks)
 {
 	int64_t tid, samples = event->slot[JFR_SAMPLES];
-	struct thread_stack *rows;
 
 	if (!jfr_event_thread_id(chunk, event, "sampledThread", &tid))
 		return 0;
-	rows = array_reserve(stacks->rows, &stacks->capacity, stacks->count, sizeof(*rows));
-	if (!rows)
+	if (array_reserve(&stacks->rows, &stacks->capacity, stacks->count, sizeof(*stacks->rows)))
 		return -ENOMEM;
 	samples = samples < 1 ? 1 : samples < SAMPLES_MAX ? samples : SAMPLES_MAX;
-	stacks->rows = rows;
-	rows[stacks->count++] = (struct thread_stack){
+	stacks->rows[stacks->count++] = (struct thread_stack){
 		.tid = (uint32_t)tid,
 		.from = event->slot[JFR_TIME],
 		.to = event->slot[JFR_TIME] + (samples - 1) * interval_ticks,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/basics/array.h"
 #include "profile/basics/text.h"
 
 #define LABELS_MAX 65536
@@ -69,16 +70,9 @@ static uint32_t label_cache_get(struct label_cache *cache, struct page_stacks *s
 			    wait->is_derived };
 	uint32_t known = cache->keys.count, id = intern(&cache->keys, key, sizeof(key));
 
-	if (id >= cache->capacity) {
-		uint32_t capacity = id * 2 + 64;
-		uint32_t *grown = realloc(cache->labels, capacity * sizeof(*grown));
-
-		if (!grown) {
-			stacks->out_of_memory = true;
-			return 0;
-		}
-		cache->labels = grown;
-		cache->capacity = capacity;
+	if (array_reserve(&cache->labels, &cache->capacity, id, sizeof(*cache->labels))) {
+		stacks->out_of_memory = true;
+		return 0;
 	}
 	if (!id || id <= known)
 		return id ? cache->labels[id] : 0;
@@ -92,17 +86,10 @@ static uint32_t label_cache_get(struct label_cache *cache, struct page_stacks *s
 
 static struct page_sample *page_stacks_new_sample(struct page_stacks *stacks, bool is_base)
 {
-	if (stacks->counts[is_base] == stacks->capacities[is_base]) {
-		uint32_t capacity = stacks->capacities[is_base] * 2 + 1024;
-		struct page_sample *grown =
-			realloc(stacks->samples[is_base], capacity * sizeof(*grown));
-
-		if (!grown) {
-			stacks->out_of_memory = true;
-			return NULL;
-		}
-		stacks->samples[is_base] = grown;
-		stacks->capacities[is_base] = capacity;
+	if (array_reserve(&stacks->samples[is_base], &stacks->capacities[is_base],
+			  stacks->counts[is_base], sizeof(**stacks->samples))) {
+		stacks->out_of_memory = true;
+		return NULL;
 	}
 	return &stacks->samples[is_base][stacks->counts[is_base]++];
 }

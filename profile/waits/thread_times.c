@@ -44,22 +44,20 @@ static double event_share(const struct reader *r, const struct jfr_event *event)
 static void reader_add_thread(struct reader *r, const struct jfr_event *event, double share)
 {
 	uint32_t thread = resolve_thread(&r->resolve, (uint64_t)event->slot[JFR_THREAD]);
-	struct thread_time *list;
+	struct thread_times *times = r->times;
 
 	if (!filter_thread(&r->filter, thread))
 		return;
-	list = array_reserve(r->times->list, &r->times->capacity, thread, sizeof(*list));
-	if (!list) {
-		r->times->out_of_memory = true;
+	if (array_reserve(&times->list, &times->capacity, thread, sizeof(*times->list))) {
+		times->out_of_memory = true;
 		return;
 	}
-	r->times->list = list;
 	for (size_t i = 0; i < sizeof(time_fields) / sizeof(time_fields[0]); i++) {
 		int64_t ns = (int64_t)jfr_event_get_integer(r->resolve.chunk, event,
 							    time_fields[i].field);
 
 		if (ns > 0)
-			list[thread].states[time_fields[i].state] += (double)ns * share;
+			times->list[thread].states[time_fields[i].state] += (double)ns * share;
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profile/aggregate/frame_category.h"
+#include "profile/basics/array.h"
 
 #define BIT(cause) (1u << (cause))
 
@@ -153,16 +154,10 @@ static bool is_new_thread(struct intern *seen, uint32_t group, uint32_t thread, 
 /* Returns the group of ID in the list, which is not sorted yet; NULL when out of memory. */
 static struct wait_group *find_group(struct wait_groups *g, uint32_t id)
 {
-	struct wait_group *list;
-
 	if (id <= g->count)
 		return &g->list[id - 1];
-	if (!(id & (id - 1))) { /* a power of two */
-		list = realloc(g->list, (size_t)id * 2 * sizeof(*list));
-		if (!list)
-			return NULL;
-		g->list = list;
-	}
+	if (array_reserve(&g->list, &g->capacity, id - 1, sizeof(*g->list)))
+		return NULL;
 	g->list[id - 1] = (struct wait_group){ .id = id };
 	g->count = id;
 	return &g->list[id - 1];

@@ -40,7 +40,7 @@ struct wait_groups {
 	bool by_total;           /* weights are nanoseconds, not numbers of samples */
 	struct intern names;     /* display names of the groups, by ID */
 	struct wait_group *list; /* heaviest first; idle event loops last */
-	uint32_t count;
+	uint32_t count, capacity;
 	uint32_t *ids;     /* group of each sample; 0: none */
 	uint32_t *samples; /* numbers of the samples, group by group */
 	uint32_t *starts;  /* in `samples`, by group ID; of one group more at the end */
