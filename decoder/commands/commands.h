@@ -28,66 +28,45 @@ struct command {
 	const char *arguments;                       /* "FILE… [-o OUT]" */
 	const char *help;                            /* one sentence */
 	const char *example;                         /* a whole command line */
-	const struct command_option *const *options; /* own tables first, then shared ones */
-	size_t own;                                  /* number of own tables */
+	const struct command_option *const *options; /* an own table, then shared ones */
+	bool shared_only;                            /* there is no own table */
 };
 
-int cmd_doctor(int argc, char **argv);
-int cmd_options(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_pull(int argc, char **argv);
-int cmd_recover(int argc, char **argv);
-int cmd_ps(int argc, char **argv);
-int cmd_cost(int argc, char **argv);
-int cmd_attach(int argc, char **argv);
+/* A command with switches: its function and its tables of switches. */
+#define COMMAND(name)                          \
+	int cmd_##name(int argc, char **argv); \
+	extern const struct command_option *const name##_options[]
+
+COMMAND(doctor);
+COMMAND(options);
+COMMAND(run);
+COMMAND(pull);
+COMMAND(recover);
+COMMAND(ps);
+COMMAND(cost);
+COMMAND(attach);
+COMMAND(status);
+COMMAND(set);
+COMMAND(profile);
+COMMAND(summary);
+COMMAND(top);
+COMMAND(collapsed);
+COMMAND(flamegraph);
+COMMAND(waits);
+COMMAND(heatmap);
+COMMAND(lifetimes);
+COMMAND(leaks);
+COMMAND(pprof);
+COMMAND(export);
+COMMAND(timeline);
+COMMAND(duration);
+COMMAND(nativemem);
+COMMAND(longpolls);
+
 int cmd_detach(int argc, char **argv);
-int cmd_status(int argc, char **argv);
 int cmd_control(int argc, char **argv); /* start, stop, flush: argv[0] names the request */
-int cmd_set(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
-int cmd_profile(int argc, char **argv);
 int cmd_threads(int argc, char **argv);
-int cmd_summary(int argc, char **argv);
-int cmd_top(int argc, char **argv);
-int cmd_collapsed(int argc, char **argv);
-int cmd_flamegraph(int argc, char **argv);
-int cmd_waits(int argc, char **argv);
-int cmd_heatmap(int argc, char **argv);
-int cmd_lifetimes(int argc, char **argv);
-int cmd_leaks(int argc, char **argv);
-int cmd_pprof(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_timeline(int argc, char **argv);
-int cmd_duration(int argc, char **argv);
-int cmd_nativemem(int argc, char **argv);
-int cmd_longpolls(int argc, char **argv);
-
-extern const struct command_option *const summary_options[];
-extern const struct command_option *const top_options[];
-extern const struct command_option *const attach_options[];
-extern const struct command_option *const cost_options[];
-extern const struct command_option *const collapsed_options[];
-extern const struct command_option *const flamegraph_options[];
-extern const struct command_option *const waits_options[];
-extern const struct command_option *const heatmap_options[];
-extern const struct command_option *const lifetimes_options[];
-extern const struct command_option *const leaks_options[];
-extern const struct command_option *const pprof_options[];
-extern const struct command_option *const export_options[];
-extern const struct command_option *const timeline_options[];
-extern const struct command_option *const duration_options[];
-extern const struct command_option *const nativemem_options[];
-extern const struct command_option *const longpolls_options[];
-extern const struct command_option *const options_options[];
-extern const struct command_option *const run_options[];
-extern const struct command_option *const pull_options[];
-extern const struct command_option *const recover_options[];
-
-extern const struct command_option *const doctor_options[];
-extern const struct command_option *const ps_options[];
-extern const struct command_option *const status_options[];
-extern const struct command_option *const set_options[];
-extern const struct command_option *const profile_options[];
 
 /* Returns the row of COMMAND's switch NAME, without a value; NULL: it has none. */
 const struct command_option *command_find_switch(const struct command *command, const char *name);
