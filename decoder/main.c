@@ -211,14 +211,6 @@ static const struct command commands[] = {
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
-static const struct command *find_command(const char *name)
-{
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
-	return NULL;
-}
-
 /* Return the command whose name is closest to NAME, at most SUGGESTION_EDITS changes away, or NULL. */
 static const struct command *find_similar_command(const char *name)
 {
@@ -305,7 +297,7 @@ static void move_pid_first(const struct command *command, int argc, char **argv)
 			i += option && option->argument; /* its value follows */
 			continue;
 		}
-		reader = find_command(argv[i]);
+		reader = command_find(commands, COMMAND_COUNT, argv[i]);
 		if (reader)
 			owner = reader;
 		if (is_number(argv[i]))
@@ -347,13 +339,13 @@ static int main_dispatch(int argc, char **argv)
 		return COMMAND_OK;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-		command = argc > 2 ? find_command(argv[2]) : NULL;
+		command = argc > 2 ? command_find(commands, COMMAND_COUNT, argv[2]) : NULL;
 		if (command)
 			return print_help(command);
 		print_commands(stdout);
 		return COMMAND_OK;
 	}
-	command = find_command(name);
+	command = command_find(commands, COMMAND_COUNT, name);
 	if (command)
 		return run_command(command, argc - 1, argv + 1);
 	command = find_similar_command(name);

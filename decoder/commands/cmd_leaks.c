@@ -2,10 +2,10 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
+#include "decoder/commands/top_table.h"
 #include "decoder/output/message.h"
 #include "decoder/output/terminal.h"
 #include "profile/aggregate/heap.h"
-#include "profile/basics/names.h"
 #include "profile/basics/array.h"
 #include "profile/basics/text.h"
 
@@ -185,30 +185,6 @@ static int leaks_sort(struct leaks *l)
 	return 0;
 }
 
-static void print_stack(const struct leaks *l, uint32_t stack, unsigned width)
-{
-	const struct profile *p = &l->heap->profile;
-	const uint32_t *frames = intern_key(&p->stacks, stack);
-	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
-
-	for (uint32_t i = 0; i < depth; i++) {
-		const struct frame *frame = profile_frame(p, frames[i]);
-
-		if (l->args->stack_depth && i == l->args->stack_depth) {
-			printf("      ... %u more\n", depth - i);
-			break;
-		}
-		fputs("      ", stdout);
-		names_print(intern_text(&p->names, frame->name), width > 40 ? width - 30 : 0,
-			    l->args->full_names);
-		if (frame->module && frame->type >= JFR_FRAME_NATIVE && frame->type != JFR_FRAME_C1)
-			printf(" [%s]", intern_text(&p->names, frame->module));
-		putchar('\n');
-	}
-	if (!depth)
-		puts("      [no stack]");
-}
-
 static void leaks_print_text(const struct leaks *l)
 {
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
@@ -236,7 +212,8 @@ static void leaks_print_text(const struct leaks *l)
 			       text_bytes(per_hour, leak->growth * HOUR_NS),
 			       text_duration(age, (double)leak->growth_ns));
 		puts(terminal_style(STYLE_NONE));
-		print_stack(l, leak->stack, width);
+		top_print_stack(&l->heap->profile, leak->stack, l->args,
+				width > 40 ? width - 30 : 0, true);
 	}
 	if (l->args->limit && l->count > l->args->limit)
 		printf("\n... and %u more stacks (-n 0 shows all)\n", l->count - l->args->limit);

@@ -2,10 +2,10 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
+#include "decoder/commands/top_table.h"
 #include "decoder/output/message.h"
 #include "decoder/output/terminal.h"
 #include "profile/aggregate/heap.h"
-#include "profile/basics/names.h"
 #include "profile/basics/text.h"
 
 #include <stdlib.h>
@@ -98,23 +98,6 @@ static int lives_collect(struct lives *l)
 	return 0;
 }
 
-static void print_frames(const struct lives *l, uint32_t stack)
-{
-	const struct profile *p = &l->heap->profile;
-	const uint32_t *frames = intern_key(&p->stacks, stack);
-	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
-
-	for (uint32_t i = 0; i < depth; i++) {
-		if (l->args->stack_depth && i == l->args->stack_depth) {
-			printf("      ... %u more\n", depth - i);
-			break;
-		}
-		fputs("      ", stdout);
-		names_print(profile_frame_name(p, frames[i]), 0, l->args->full_names);
-		putchar('\n');
-	}
-}
-
 static void print_histogram(const struct lives *l, const struct row *row)
 {
 	static const char bar[] = "########################################";
@@ -123,7 +106,7 @@ static void print_histogram(const struct lives *l, const struct row *row)
 
 	printf("\n%s allocations, %s\n", text_count(count, row->counts->allocated),
 	       text_bytes(bytes, row->counts->allocated_bytes));
-	print_frames(l, row->stack);
+	top_print_stack(&l->heap->profile, row->stack, l->args, 0, false);
 	for (unsigned k = 0; k < LIFE_BUCKETS; k++)
 		if (row->counts->freed[k] > most)
 			most = row->counts->freed[k];
@@ -156,7 +139,7 @@ static void lifetimes_print_text(struct lives *l)
 		printf("\n%10s  %s allocations, %.0f%% of this stack's\n",
 		       text_bytes(bytes, row->short_bytes), text_count(count, row->short_count),
 		       100 * row->short_count / row->counts->allocated);
-		print_frames(l, row->stack);
+		top_print_stack(&l->heap->profile, row->stack, l->args, 0, false);
 	}
 }
 

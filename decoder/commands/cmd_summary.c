@@ -2,6 +2,7 @@
 #include "decoder/commands/commands.h"
 #include "decoder/commands/empty_result.h"
 #include "decoder/commands/command_input.h"
+#include "decoder/commands/top_table.h"
 #include "decoder/input/file_feed.h"
 #include "decoder/output/terminal.h"
 #include "profile/aggregate/summary.h"
@@ -62,11 +63,6 @@ static void print_losses(const struct summary *s)
 		       s->has_losses ? "nothing" : "not reported by this engine");
 }
 
-static double percent_of(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 static void print_costs(const struct costs *costs)
 {
 	double program = costs->program_ns;
@@ -75,13 +71,13 @@ static void print_costs(const struct costs *costs)
 	if (!costs->is_known)
 		return;
 	printf("Cost      %.2f%% of the program's CPU time (%s)\n",
-	       percent_of(costs_sum(costs), program), text_duration(number, program));
+	       top_percent_of(costs_sum(costs), program), text_duration(number, program));
 	for (unsigned i = 0; i < COSTS_KINDS; i++) {
 		double samples = costs->kinds[i].samples, cpu_ns = costs->kinds[i].cpu_ns;
 
 		if (!(cpu_ns > 0))
 			continue;
-		printf("%14.2f%%  %s", percent_of(cpu_ns, program), costs_names[i]);
+		printf("%14.2f%%  %s", top_percent_of(cpu_ns, program), costs_names[i]);
 		if (samples > 0)
 			printf(", %.1f us for a sample", cpu_ns / samples / 1e3);
 		if (costs_kept(costs, i) < 0.9995)

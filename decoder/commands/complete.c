@@ -9,8 +9,7 @@
 #include "decoder/live/live_endpoint.h"
 #include "profile/aggregate/wait.h"
 
-static const struct command *find_command(const struct command *commands, size_t rows,
-					  const char *name)
+const struct command *command_find(const struct command *commands, size_t rows, const char *name)
 {
 	for (size_t i = 0; i < rows; i++)
 		if (!strcmp(commands[i].name, name))
@@ -62,14 +61,14 @@ static void print_processes(void)
 static int find_reader(const struct command *commands, size_t rows, char **words, int count)
 {
 	for (int i = 2; i < count; i++)
-		if (find_command(commands, rows, words[i]))
+		if (command_find(commands, rows, words[i]))
 			return i;
 	return 0;
 }
 
 void complete_print(const struct command *commands, size_t rows, char **words, int count)
 {
-	const struct command *command = count ? find_command(commands, rows, words[0]) : NULL;
+	const struct command *command = count ? command_find(commands, rows, words[0]) : NULL;
 	const struct command_option *last;
 	const char *readers;
 	int reader;

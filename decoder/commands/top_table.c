@@ -135,6 +135,30 @@ void top_print_function(const char *name, const char *module, unsigned width, un
 	puts(style != STYLE_NONE ? terminal_style(STYLE_NONE) : "");
 }
 
+void top_print_stack(const struct profile *p, uint32_t stack, const struct args *args,
+		     unsigned width, bool with_modules)
+{
+	const uint32_t *frames = intern_key(&p->stacks, stack);
+	uint32_t depth = intern_length(&p->stacks, stack) / sizeof(*frames);
+
+	for (uint32_t i = 0; i < depth; i++) {
+		const struct frame *frame = profile_frame(p, frames[i]);
+
+		if (args->stack_depth && i == args->stack_depth) {
+			printf("      ... %u more\n", depth - i);
+			break;
+		}
+		fputs("      ", stdout);
+		names_print(intern_text(&p->names, frame->name), width, args->full_names);
+		if (with_modules && frame->module && frame->type >= JFR_FRAME_NATIVE &&
+		    frame->type != JFR_FRAME_C1)
+			printf(" [%s]", intern_text(&p->names, frame->module));
+		putchar('\n');
+	}
+	if (with_modules && !depth)
+		puts("      [no stack]");
+}
+
 void top_table_print_name(const struct top_table *t, uint32_t row, unsigned used)
 {
 	top_print_function(row_name(t, row), row_module(t, row), t->output->width, used,

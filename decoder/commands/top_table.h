@@ -56,9 +56,6 @@ uint32_t top_table_rows(const struct top_table *t);
 double top_table_self_share(const struct top_table *t, uint32_t key, uint32_t column);
 double top_table_total_share(const struct top_table *t, uint32_t key, uint32_t column);
 
-/* PART of WHOLE, in percent; 0 if WHOLE is 0. */
-double top_percent_of(double part, double whole);
-
 /* The 95% interval of PERCENT in COLUMN, and the number of decimals that it justifies. */
 struct interval top_table_interval(const struct top_table *t, double percent, uint32_t column);
 int top_table_percent_digits(const struct top_table *t, double percent, uint32_t column);
@@ -75,13 +72,18 @@ void top_table_print_name(const struct top_table *t, uint32_t row, unsigned used
 /* Print how many rows are not printed, if any. */
 void top_table_print_omitted(const struct top_table *t);
 
-/* Parts of the table as JSON: its beginning, the beginning of a row, a further member NAME, and the interval of PART. */
+/* Parts of the table as JSON: its beginning, the beginning of a row, and the interval of PART. */
 void top_table_json_head(const struct top_table *t);
 void top_table_json_name(const struct top_table *t, uint32_t row);
-void top_table_json_number(const char *name, double number);
 void top_table_json_interval(const struct top_table *t, double part, uint32_t column);
 
-/* ---- Also for other tables ---- */
+/* ---- Also for other output ---- */
+
+/* PART of WHOLE, in percent; 0 if WHOLE is 0. */
+double top_percent_of(double part, double whole);
+
+/* Print the further member NAME of a JSON object. */
+void top_table_json_number(const char *name, double number);
 
 /* Returns the name of FUNCTION, "[no stack]" if it has none. */
 const char *top_function_name(const struct profile *profile, const struct function *function);
@@ -89,5 +91,10 @@ const char *top_function_name(const struct profile *profile, const struct functi
 /* Print NAME and its MODULE in STYLE as the last columns of a line of WIDTH, after USED columns. */
 void top_print_function(const char *name, const char *module, unsigned width, unsigned used,
 			bool full_names, enum style style);
+
+/* Print the names of STACK's frames, in one line of WIDTH each, and how many are beyond the depth in ARGS.
+ * WITH_MODULES: also the modules of native frames, and a note if there is no frame. */
+void top_print_stack(const struct profile *profile, uint32_t stack, const struct args *args,
+		     unsigned width, bool with_modules);
 
 #endif

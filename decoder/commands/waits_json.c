@@ -4,14 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "decoder/commands/top_table.h"
 #include "profile/aggregate/functions.h"
 #include "profile/basics/text.h"
-
-static void print_number(const char *name, double number)
-{
-	printf(",\"%s\":", name);
-	json_number(stdout, number);
-}
 
 static void print_text(const char *name, const char *text)
 {
@@ -35,7 +30,7 @@ static int print_locations(const struct waits *w, const struct wait_group *group
 		printf("%s{\"name\":", i ? "," : "");
 		json_string(stdout, intern_text(&w->profile->names, f->name));
 		print_text("module", intern_text(&w->profile->names, f->module));
-		print_number("weight", f->own);
+		top_table_json_number("weight", f->own);
 		putchar('}');
 	}
 	putchar(']');
@@ -75,7 +70,7 @@ static void print_owner(const struct waits *w, const struct wait_owner *owner)
 		     thread_index_find(&w->groups.threads_by_id, p, s->thread,
 				       profile_wait(p, s->wait)->owner));
 	print_text("on", intern_text(&p->names, owner->on));
-	print_number("weight", owner->weight);
+	top_table_json_number("weight", owner->weight);
 	if (next) {
 		printf(",\"waits_for\":{\"state\":\"waiting\"");
 		print_wait(w, profile_wait(p, p->samples[next - 1].wait));
@@ -98,7 +93,7 @@ static int print_owners(const struct waits *w, const struct wait_group *group)
 		print_owner(w, &list[i]);
 	}
 	putchar(']');
-	print_number("owner_unknown", unknown);
+	top_table_json_number("owner_unknown", unknown);
 	free(list);
 	return 0;
 }
@@ -109,12 +104,12 @@ static int print_group(const struct waits *w, const struct wait_group *group)
 	json_string(stdout, intern_text(&w->groups.names, group->id));
 	print_text("state", jfr_wait_states[group->state]);
 	print_text("cause", jfr_wait_causes[group->cause]);
-	print_number("weight", group->weight);
-	print_number("samples", group->samples);
-	print_number("threads", group->threads);
-	print_number("running", group->states[WAIT_RUNNING]);
-	print_number("runnable", group->states[WAIT_RUNNABLE]);
-	print_number("waiting", group->states[WAIT_WAITING]);
+	top_table_json_number("weight", group->weight);
+	top_table_json_number("samples", group->samples);
+	top_table_json_number("threads", group->threads);
+	top_table_json_number("running", group->states[WAIT_RUNNING]);
+	top_table_json_number("runnable", group->states[WAIT_RUNNABLE]);
+	top_table_json_number("waiting", group->states[WAIT_WAITING]);
 	if (print_locations(w, group) || print_owners(w, group))
 		return -ENOMEM;
 	putchar('}');
@@ -145,16 +140,16 @@ int waits_print_json(const struct waits *w)
 
 	printf("{\"by\":\"%s\",\"unit\":\"%s\"", wait_by_names[w->groups.by],
 	       w->groups.by_total ? "nanoseconds" : "samples");
-	print_number("weight", w->groups.weight);
-	print_number("threads", w->groups.threads);
-	print_number("running", w->groups.states[WAIT_RUNNING]);
-	print_number("runnable", w->groups.states[WAIT_RUNNABLE]);
-	print_number("waiting", w->groups.states[WAIT_WAITING]);
-	print_number("unknown", w->groups.states[WAIT_UNKNOWN]);
-	print_number("exact_share", w->exact);
-	print_number("derived", w->groups.derived);
+	top_table_json_number("weight", w->groups.weight);
+	top_table_json_number("threads", w->groups.threads);
+	top_table_json_number("running", w->groups.states[WAIT_RUNNING]);
+	top_table_json_number("runnable", w->groups.states[WAIT_RUNNABLE]);
+	top_table_json_number("waiting", w->groups.states[WAIT_WAITING]);
+	top_table_json_number("unknown", w->groups.states[WAIT_UNKNOWN]);
+	top_table_json_number("exact_share", w->exact);
+	top_table_json_number("derived", w->groups.derived);
 	if (w->times->is_throttling_known)
-		print_number("throttled", w->times->throttled_ns);
+		top_table_json_number("throttled", w->times->throttled_ns);
 	else
 		printf(",\"throttled\":null");
 	printf(",\"groups\":[");

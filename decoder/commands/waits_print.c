@@ -26,11 +26,6 @@ static const char *amount(const struct waits *w, char text[TEXT_NUMBER], double 
 	return text_amount(text, weight, w->groups.by_total ? "nanoseconds" : "samples");
 }
 
-static double percent(double part, double whole)
-{
-	return whole > 0 ? 100 * part / whole : 0;
-}
-
 static void print_header(const struct waits *w)
 {
 	const struct profile *p = w->profile;
@@ -51,7 +46,7 @@ static void print_header(const struct waits *w)
 	if (g->derived > 0)
 		printf("states and causes are derived from stacks for %.0f%% of this: the "
 		       "recording does not have them\n",
-		       percent(g->derived, g->weight));
+		       top_percent_of(g->derived, g->weight));
 }
 
 /* Print a line for a part of a group without a name of its own. */
@@ -61,8 +56,8 @@ static void print_rest(const struct waits *w, const struct wait_group *group, do
 	char number[TEXT_NUMBER];
 
 	if (rest > group->weight / 100)
-		printf("%12s %4.0f%%  %s\n", amount(w, number, rest), percent(rest, group->weight),
-		       text);
+		printf("%12s %4.0f%%  %s\n", amount(w, number, rest),
+		       top_percent_of(rest, group->weight), text);
 }
 
 static int print_locations(const struct waits *w, const struct wait_group *group)
@@ -81,7 +76,8 @@ static int print_locations(const struct waits *w, const struct wait_group *group
 		others += rows && i >= rows ? f->own : 0;
 		if (rows && i >= rows)
 			continue;
-		printf("%12s %4.0f%%  ", amount(w, number, f->own), percent(f->own, group->weight));
+		printf("%12s %4.0f%%  ", amount(w, number, f->own),
+		       top_percent_of(f->own, group->weight));
 		top_print_function(top_function_name(w->profile, f),
 				   intern_text(&w->profile->names, f->module), w->width, 20,
 				   w->args->full_names, STYLE_OWN);
@@ -181,7 +177,7 @@ static void print_owner(const struct waits *w, const struct wait_group *group,
 		print_joined(w, owner);
 	else
 		print_holder(w, owner, thread, wait->cause == WAIT_GIL);
-	printf(" %.0f%% of this", percent(owner->weight, group->weight));
+	printf(" %.0f%% of this", top_percent_of(owner->weight, group->weight));
 	print_chain(w, owner->sample);
 	putchar('\n');
 }
@@ -199,7 +195,7 @@ static int print_owners(const struct waits *w, const struct wait_group *group)
 			print_owner(w, group, &list[i]);
 	if (unknown >= OWNER_SHARE_MIN * group->weight)
 		printf("  the owner is unknown for %.0f%% of this\n",
-		       percent(unknown, group->weight));
+		       top_percent_of(unknown, group->weight));
 	free(list);
 	return 0;
 }
@@ -234,7 +230,7 @@ static void print_row(const struct waits *w, const struct wait_group *group)
 	char number[TEXT_NUMBER];
 
 	printf("%10s %6.1f%% %8u  ", amount(w, number, group->weight),
-	       percent(group->weight, w->groups.weight), group->threads);
+	       top_percent_of(group->weight, w->groups.weight), group->threads);
 	if (w->groups.by == WAIT_BY_THREAD)
 		for (unsigned state = WAIT_RUNNING; state <= WAIT_WAITING; state++)
 			printf("%9s ", amount(w, number, group->states[state]));
