@@ -16,7 +16,7 @@ struct gzip {
 	uint8_t out[1 << 16];
 };
 
-static int gzip_create(struct gzip **out, FILE *file, struct buf *buf)
+int gzip_open(struct gzip **out, FILE *file, struct buf *buf)
 {
 	struct gzip *gzip = calloc(1, sizeof(*gzip));
 
@@ -31,16 +31,6 @@ static int gzip_create(struct gzip **out, FILE *file, struct buf *buf)
 	}
 	*out = gzip;
 	return 0;
-}
-
-int gzip_open(struct gzip **out, FILE *file)
-{
-	return gzip_create(out, file, NULL);
-}
-
-int gzip_open_buf(struct gzip **out, struct buf *buf)
-{
-	return gzip_create(out, NULL, buf);
 }
 
 static int gzip_flush_output(struct gzip *gzip, size_t length)

@@ -9,10 +9,9 @@
 
 struct gzip;
 
-/* Start a stream into FILE, or one that appends to BUF. The caller keeps both and releases them
- * after gzip_close(). Returns 0 (release with gzip_close) or -ENOMEM. */
-int gzip_open(struct gzip **out, FILE *file);
-int gzip_open_buf(struct gzip **out, struct buf *buf);
+/* Start a stream into FILE or, if it is NULL, one that appends to BUF. The caller keeps both and
+ * releases them after gzip_close(). Returns 0 (release with gzip_close) or -ENOMEM. */
+int gzip_open(struct gzip **out, FILE *file, struct buf *buf);
 
 /* Returns 0 or -errno. */
 int gzip_write(struct gzip *gzip, const void *data, size_t length);

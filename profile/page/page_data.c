@@ -27,7 +27,7 @@ int page_data_open(struct page_data **out, FILE *file, const char *id)
 		return -ENOMEM;
 	data->file = file;
 	data->compressed.max = BYTES_MAX;
-	if (gzip_open_buf(&data->gzip, &data->compressed)) {
+	if (gzip_open(&data->gzip, NULL, &data->compressed)) {
 		free(data);
 		return -ENOMEM;
 	}

@@ -7,9 +7,12 @@
 #include "profile/basics/names.h"
 #include "profile/encode/proto.h"
 
-static int pprof_init(struct pprof *out, const struct profile *profile,
-		      const struct libraries *libraries, struct gzip *gzip, int err)
+int pprof_open(struct pprof *out, FILE *file, struct buf *buf, const struct profile *profile,
+	       const struct libraries *libraries)
 {
+	struct gzip *gzip = NULL;
+	int err = gzip_open(&gzip, file, buf);
+
 	*out = (struct pprof){
 		.profile = profile,
 		.libraries = libraries,
@@ -20,24 +23,6 @@ static int pprof_init(struct pprof *out, const struct profile *profile,
 	};
 	pprof_add_string(out, "");
 	return out->err;
-}
-
-int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
-	       const struct libraries *libraries)
-{
-	struct gzip *gzip = NULL;
-	int err = gzip_open(&gzip, file);
-
-	return pprof_init(out, profile, libraries, gzip, err);
-}
-
-int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *profile,
-		   const struct libraries *libraries)
-{
-	struct gzip *gzip = NULL;
-	int err = gzip_open_buf(&gzip, buf);
-
-	return pprof_init(out, profile, libraries, gzip, err);
 }
 
 int pprof_close(struct pprof *out)

@@ -47,13 +47,10 @@ struct pprof {
 	int err; /* first error, as -errno; pprof_close() returns it, so steps need not check it */
 };
 
-/* Start to write to FILE. Returns 0 or -errno; call pprof_close() in both cases. */
-int pprof_open(struct pprof *out, FILE *file, const struct profile *profile,
+/* Start to write to FILE or, if it is NULL, to append to BUF. Returns 0 or -errno; call pprof_close()
+ * in both cases. */
+int pprof_open(struct pprof *out, FILE *file, struct buf *buf, const struct profile *profile,
 	       const struct libraries *libraries);
-
-/* Start to append to BUF. Same results. */
-int pprof_open_buf(struct pprof *out, struct buf *buf, const struct profile *profile,
-		   const struct libraries *libraries);
 
 /* Write the end of the gzip stream and release OUT's memory. Returns 0, or the first error as
  * -errno. */

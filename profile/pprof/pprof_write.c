@@ -135,7 +135,7 @@ int pprof_write(FILE *file, const struct profile *profile, const struct librarie
 	struct pprof out;
 
 	columns_choose(&columns, profile, all.metrics);
-	if (!pprof_open(&out, file, profile, libraries))
+	if (!pprof_open(&out, file, NULL, profile, libraries))
 		pprof_write_profile(&out, &columns, &all);
 	return pprof_close(&out);
 }
@@ -162,7 +162,7 @@ int pprof_write_part(struct buf *buf, const struct profile *profile,
 	columns_choose(&columns, profile, part->metrics);
 	if (part->for_pyroscope)
 		columns_rename_for_pyroscope(&columns);
-	if (!pprof_open_buf(&out, buf, profile, libraries)) {
+	if (!pprof_open(&out, NULL, buf, profile, libraries)) {
 		out.depth_max = part->for_pyroscope ? PYROSCOPE_DEPTH_MAX : 0;
 		pprof_write_profile(&out, &columns, part);
 	}

@@ -737,7 +737,7 @@ START_TEST(labels_of_pprof)
 		struct buf buf = BUF_INIT(1 << 20);
 		struct pprof out;
 
-		ck_assert_int_eq(pprof_open_buf(&out, &buf, &p, &libraries), 0);
+		ck_assert_int_eq(pprof_open(&out, NULL, &buf, &p, &libraries), 0);
 		out.selects_labels = cases[i].for_pyroscope;
 		for (uint32_t k = 0; k < p.count; k++) {
 			p.samples[k].context = intern_string(&p.names, cases[i].context);

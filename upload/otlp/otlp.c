@@ -63,7 +63,7 @@ static int otlp_make_message(struct buf *out, const struct push_piece *piece)
 static int otlp_compress(struct buf *out, const struct buf *message)
 {
 	struct gzip *gzip;
-	int err = gzip_open_buf(&gzip, out), closed;
+	int err = gzip_open(&gzip, NULL, out), closed;
 
 	if (err)
 		return err;
