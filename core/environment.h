@@ -17,4 +17,8 @@ char *const *environment_at_start(void);
 /* Return the value of NAME; NULL when it is missing or empty. The cloud SDKs treat both alike. */
 const char *environment_get(const struct environment *environment, const char *name);
 
+/* Return a copy of ENTRIES (NULL: none) without the preload and the agent's settings, for a program that is not to be
+ * profiled; NULL without memory. The strings are those of ENTRIES; release the copy with free(). */
+char **environment_without_agent(char *const *entries);
+
 #endif

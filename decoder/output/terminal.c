@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/environment.h"
 #include "profile/basics/text.h"
 
 /* Options of less: quit if the text fits the screen, pass colours, leave the text on the screen. */
@@ -58,37 +59,11 @@ static void on_interrupt(int signal)
 	_exit(128 + signal);
 }
 
-static bool is_of_agent(const char *variable)
-{
-	static const char *const prefixes[] = { "LD_PRELOAD=", "ASPROF_AGENT_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (!strncmp(variable, prefixes[i], strlen(prefixes[i])))
-			return true;
-	return false;
-}
-
-/* A copy of the environment without the preload and the agent's settings, so that the pager is not profiled. It refers
- * to the strings of the original. NULL without memory. */
-static char **pager_environment(void)
-{
-	size_t count = 0, kept = 0;
-	char **copy;
-
-	while (environ[count])
-		count++;
-	copy = calloc(count + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < count; i++)
-		if (!is_of_agent(environ[i]))
-			copy[kept++] = environ[i];
-	return copy;
-}
-
 /* Start COMMAND, words with spaces between them, with INPUT as its standard input. Returns 0 or an error number. */
 static int spawn_pager(const char *command, int input)
 {
 	char *words = strdup(command), *argv[PAGER_WORDS + 1] = { 0 }, *rest = words;
-	char **environment = pager_environment();
+	char **environment = environment_without_agent(environ); /* the pager is not profiled */
 	posix_spawn_file_actions_t actions;
 	int err = words && environment ? 0 : ENOMEM;
 

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -81,24 +80,6 @@ static int child_run(void *arg)
 	syscall(SYS_execve, child->arguments[0], child->arguments, child->environment);
 	syscall(SYS_exit, 127);
 	return 127;
-}
-
-/* Without the preload: the helper is not profiled. */
-static char **child_environment(const struct environment *environment)
-{
-	size_t count = 0, kept = 0;
-	char **entries;
-
-	while (environment->entries && environment->entries[count])
-		count++;
-	entries = calloc(count + 1, sizeof(*entries));
-	for (size_t i = 0; entries && i < count; i++) {
-		char *entry = environment->entries[i];
-
-		if (strncmp(entry, "LD_PRELOAD=", 11) && strncmp(entry, "ASPROF_AGENT_", 13))
-			entries[kept++] = entry;
-	}
-	return entries;
 }
 
 static int keeper_run(void *arg)
@@ -183,7 +164,7 @@ int process_read(const char *command, const struct environment *environment, uin
 	uint8_t *stacks = MAP_FAILED;
 	pid_t keeper;
 
-	child.environment = child_environment(environment);
+	child.environment = environment_without_agent(environment->entries);
 	if (!child.environment)
 		return -ENOMEM;
 	if (pipe2(pipes, O_CLOEXEC)) {
