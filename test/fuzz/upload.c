@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "upload/aws/instant.h"
-#include "upload/aws/credentials_simple.h"
+#include "upload/aws/credentials.h"
 #include "upload/aws/ini.h"
 #include "upload/files/name.h"
 #include "upload/http/url.h"

@@ -112,29 +112,23 @@ static const struct scene nobody[] = {
 	{ "PUT", IMDS "api/token", NULL, NULL, NULL, 0, "" },
 };
 
-static void expect_keys(credentials_open *open, const char *token, int64_t expires)
+static void expect_keys(credentials_get *get, const char *token, int64_t expires)
 {
-	struct credentials_provider *provider;
 	struct credentials got = { 0 };
 
-	ck_assert_int_eq(open(&provider, &aws), 0);
-	ck_assert_int_eq(provider->get(provider, &got), 0);
+	ck_assert_int_eq(get(&aws, &got), 0);
 	ck_assert_str_eq(got.id, "AK");
 	ck_assert_str_eq(got.secret, "SK");
 	ck_assert_pstr_eq(got.token, token);
 	ck_assert_int_eq(got.expires, expires);
 	credentials_clear(&got);
-	provider->destroy(provider);
 }
 
-static void expect_failure(credentials_open *open, int expected)
+static void expect_failure(credentials_get *get, int expected)
 {
-	struct credentials_provider *provider;
 	struct credentials got = { 0 };
 
-	ck_assert_int_eq(open(&provider, &aws), 0);
-	ck_assert_int_eq(provider->get(provider, &got), expected);
-	provider->destroy(provider);
+	ck_assert_int_eq(get(&aws, &got), expected);
 }
 
 START_TEST(keys_in_environment)

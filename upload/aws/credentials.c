@@ -2,8 +2,11 @@
 #include "upload/aws/credentials.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/secret.h"
 
 void credentials_clear(struct credentials *credentials)
@@ -34,29 +37,63 @@ void credentials_forget(struct credentials_provider *provider)
 		provider->forget(provider);
 }
 
-static credentials_open *const usual[] = {
-	credentials_environment, credentials_profile,  credentials_web,
-	credentials_container,   credentials_instance,
+static const struct source {
+	const char *name; /* for the log */
+	credentials_get *get;
+} sources[] = {
+	{ "the environment", credentials_environment },
+	{ "the shared config files", credentials_profile },
+	{ "a web identity", credentials_web },
+	{ "the container's agent", credentials_container },
+	{ "the instance's role", credentials_instance },
 };
 
-#define USUAL (sizeof(usual) / sizeof(usual[0]))
+/* Uses the first configured source from then on. */
+struct chain {
+	struct credentials_provider provider;
+	struct aws *aws;
+	const struct source *chosen;
+	bool logged;
+};
+
+static int chain_get(struct credentials_provider *provider, struct credentials *out)
+{
+	struct chain *chain = (struct chain *)provider;
+	int err;
+
+	if (chain->chosen)
+		return chain->chosen->get(chain->aws, out);
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		err = sources[i].get(chain->aws, out);
+		if (err == -ENOENT)
+			continue;
+		if (!err) {
+			chain->chosen = &sources[i];
+			log_info("credentials come from %s", chain->chosen->name);
+		}
+		return err;
+	}
+	if (!chain->logged)
+		log_error("no AWS credentials in the environment, the shared files, a web "
+			  "identity, a container or an instance role");
+	chain->logged = true;
+	return -ENOENT;
+}
+
+static void chain_destroy(struct credentials_provider *provider)
+{
+	free(provider);
+}
 
 int credentials_default(struct credentials_provider **out, struct aws *aws)
 {
-	struct credentials_provider *providers[USUAL], *chain;
-	size_t count;
-	int err = 0;
+	struct chain *chain = calloc(1, sizeof(*chain));
 
-	for (count = 0; count < USUAL; count++) {
-		err = usual[count](&providers[count], aws);
-		if (err)
-			break;
-	}
-	if (err) {
-		while (count)
-			count--, providers[count]->destroy(providers[count]);
-		return err;
-	}
-	err = credentials_chain(&chain, providers, USUAL);
-	return err ? err : credentials_cache(out, chain, aws);
+	if (!chain)
+		return -ENOMEM;
+	chain->provider = (struct credentials_provider){ .name = "the chain",
+							 .get = chain_get,
+							 .destroy = chain_destroy };
+	chain->aws = aws;
+	return credentials_cache(out, &chain->provider, aws);
 }

@@ -33,20 +33,20 @@ struct credentials_provider {
 	void (*destroy)(struct credentials_provider *provider);
 };
 
-/* Each of these opens a provider (release with its destroy). AWS must outlive it. Only the
- * thread that uses AWS calls the provider. Returns 0 or -ENOMEM. */
-typedef int credentials_open(struct credentials_provider **out, struct aws *aws);
+/* The sources of credentials_default(). Each fills OUT like a provider's get. Only the thread that
+ * uses AWS calls them. */
+typedef int credentials_get(struct aws *aws, struct credentials *out);
 
-credentials_open credentials_environment; /* AWS_ACCESS_KEY_ID and related variables */
-credentials_open credentials_profile;     /* shared config and credentials files */
-credentials_open credentials_web;         /* AWS_WEB_IDENTITY_TOKEN_FILE, through STS */
-credentials_open credentials_container;   /* ECS, EKS pod identity */
-credentials_open credentials_instance;    /* EC2, through IMDSv2 */
+credentials_get credentials_environment; /* AWS_ACCESS_KEY_ID and related variables */
+credentials_get credentials_profile;     /* shared config and credentials files */
+credentials_get credentials_web;         /* AWS_WEB_IDENTITY_TOKEN_FILE, through STS */
+credentials_get credentials_container;   /* ECS, EKS pod identity */
+credentials_get credentials_instance;    /* EC2, through IMDSv2 */
 
-/* A provider that uses the first configured one of PROVIDERS, and only that one afterwards. Owns
- * PROVIDERS, and destroys them on failure. */
-int credentials_chain(struct credentials_provider **out,
-		      struct credentials_provider *const *providers, size_t count);
+/* Parse the JSON of containers, instances and credential processes into OUT. TOKEN is its key of
+ * the session token. Returns 0 or -EBADMSG. */
+int credentials_from_json(struct credentials *out, const char *text, size_t length,
+			  const char *token);
 
 /* A cache of PROVIDER's credentials, renewed five minutes before they expire. If renewal fails,
  * the cached credentials are used until they expire. Owns PROVIDER, and destroys it on failure. */
@@ -56,7 +56,8 @@ int credentials_cache(struct credentials_provider **out, struct credentials_prov
 /* Renew the credentials on the next get: a server reported that they expired. */
 void credentials_forget(struct credentials_provider *provider);
 
-/* All providers above in the order of the SDKs, cached. */
+/* Opens a provider of the first configured source above, in the order of the SDKs, and only of that
+ * one afterwards; cached. Release it with its destroy. AWS must outlive it. Returns 0 or -ENOMEM. */
 int credentials_default(struct credentials_provider **out, struct aws *aws);
 
 #endif

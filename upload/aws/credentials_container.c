@@ -6,7 +6,8 @@
 #include "core/show_url.h"
 
 #include "core/secret.h"
-#include "upload/aws/credentials_simple.h"
+#include "upload/aws/aws.h"
+#include "upload/aws/credentials.h"
 #include "upload/files/file.h"
 #include "upload/http/url.h"
 
@@ -77,9 +78,8 @@ static int container_add_token(struct aws *aws, struct http_request *request)
 	return err == -ENOENT ? -EIO : err;
 }
 
-static int credentials_container_get(struct credentials_provider *provider, struct credentials *out)
+int credentials_container(struct aws *aws, struct credentials *out)
 {
-	struct aws *aws = simple_provider_aws(provider);
 	struct http_request request = HTTP_REQUEST_INIT("GET", TIMEOUT_MS, TIMEOUT_MS);
 	struct http_response response = HTTP_RESPONSE_INIT;
 	int err;
@@ -104,9 +104,4 @@ out:
 	http_response_free(&response);
 	http_request_free(&request);
 	return err;
-}
-
-int credentials_container(struct credentials_provider **out, struct aws *aws)
-{
-	return simple_provider_open(out, aws, "the container's agent", credentials_container_get);
 }

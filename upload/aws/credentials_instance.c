@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "core/secret.h"
-#include "upload/aws/credentials_simple.h"
+#include "upload/aws/aws.h"
+#include "upload/aws/credentials.h"
 #include "upload/aws/imds.h"
 #include "upload/files/untrusted.h"
 
 #define ROLES "/latest/meta-data/iam/security-credentials/"
 
-static int credentials_instance_get(struct credentials_provider *provider, struct credentials *out)
+int credentials_instance(struct aws *aws, struct credentials *out)
 {
-	struct aws *aws = simple_provider_aws(provider);
 	struct buf path = BUF_INIT(1024), answer = BUF_INIT(64 << 10);
 	size_t end = strlen(ROLES);
 	int err;
@@ -36,9 +36,4 @@ out:
 	secret_buf_free(&answer);
 	buf_free(&path);
 	return err;
-}
-
-int credentials_instance(struct credentials_provider **out, struct aws *aws)
-{
-	return simple_provider_open(out, aws, "the instance's role", credentials_instance_get);
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "core/secret.h"
-#include "upload/aws/credentials_simple.h"
+#include "upload/aws/aws.h"
+#include "upload/aws/credentials.h"
 #include "upload/aws/process.h"
 #include "upload/aws/sts.h"
 #include "upload/files/file.h"
@@ -69,25 +70,16 @@ static int profile_get_named_source(struct aws *aws, const char *name, struct cr
 {
 	static const struct {
 		const char *name;
-		credentials_open *open;
+		credentials_get *get;
 	} sources[] = {
 		{ "Environment", credentials_environment },
 		{ "Ec2InstanceMetadata", credentials_instance },
 		{ "EcsContainer", credentials_container },
 	};
-	struct credentials_provider *provider;
-	int err;
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		if (strcmp(name, sources[i].name) != 0)
-			continue;
-		err = sources[i].open(&provider, aws);
-		if (!err) {
-			err = provider->get(provider, out);
-			provider->destroy(provider);
-		}
-		return err;
-	}
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (!strcmp(name, sources[i].name))
+			return sources[i].get(aws, out);
 	return -EINVAL;
 }
 
@@ -177,22 +169,14 @@ static int profile_get(struct aws *aws, const char *profile, unsigned int depth,
 	return err;
 }
 
-static int credentials_profile_get(struct credentials_provider *provider, struct credentials *out)
+int credentials_profile(struct aws *aws, struct credentials *out)
 {
-	struct aws *aws = simple_provider_aws(provider);
-
 	aws_forget_files(aws);
 	return profile_get(aws, aws_profile(aws), 0, true, out);
 }
 
-int credentials_profile(struct credentials_provider **out, struct aws *aws)
+int credentials_web(struct aws *aws, struct credentials *out)
 {
-	return simple_provider_open(out, aws, "the shared config files", credentials_profile_get);
-}
-
-static int credentials_web_get(struct credentials_provider *provider, struct credentials *out)
-{
-	struct aws *aws = simple_provider_aws(provider);
 	const char *path = environment_get(aws->environment, "AWS_WEB_IDENTITY_TOKEN_FILE");
 	struct sts_role role = {
 		.arn = environment_get(aws->environment, "AWS_ROLE_ARN"),
@@ -200,9 +184,4 @@ static int credentials_web_get(struct credentials_provider *provider, struct cre
 	};
 
 	return path && role.arn ? profile_assume_with_token(aws, &role, path, out) : -ENOENT;
-}
-
-int credentials_web(struct credentials_provider **out, struct aws *aws)
-{
-	return simple_provider_open(out, aws, "a web identity", credentials_web_get);
 }

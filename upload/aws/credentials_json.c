@@ -1,32 +1,10 @@
-/* Common code of the credentials providers. */
-#include "upload/aws/credentials_simple.h"
-
+/* Credentials in the JSON of containers, instances and credential processes. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "upload/aws/credentials.h"
 #include "upload/aws/instant.h"
-
-static void simple_destroy(struct credentials_provider *provider)
-{
-	free(provider);
-}
-
-int simple_provider_open(struct credentials_provider **out, struct aws *aws, const char *name,
-			 int (*get)(struct credentials_provider *, struct credentials *))
-{
-	struct simple_provider *simple = calloc(1, sizeof(*simple));
-
-	if (!simple)
-		return -ENOMEM;
-	simple->provider = (struct credentials_provider){ .name = name,
-							  .get = get,
-							  .destroy = simple_destroy };
-	simple->aws = aws;
-	*out = &simple->provider;
-	return 0;
-}
 
 static char *text_of(const cJSON *object, const char *key)
 {
