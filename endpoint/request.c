@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/text/hex.h"
+
 _Static_assert(sizeof(llhttp_t) <= REQUEST_PARSER_SIZE, "REQUEST_PARSER_SIZE is too small");
 
 /* Headers that the endpoint uses. Some identify the client or delimit the request. If such a header appears twice,
@@ -187,14 +189,6 @@ int request_parse(struct request *request, const char *data, size_t length)
 	return request->complete;
 }
 
-static int hex_digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decode the escapes of TEXT up to END. An escaped NUL is an error. */
 static int field_decode(const char *text, const char *end, char *out, size_t size)
 {
@@ -206,10 +200,9 @@ static int field_decode(const char *text, const char *end, char *out, size_t siz
 		if (c == '+') {
 			c = ' ';
 		} else if (c == '%') {
-			if (end - text < 3 || hex_digit_value(text[1]) < 0 ||
-			    hex_digit_value(text[2]) < 0)
+			if (end - text < 3 || hex_digit(text[1]) < 0 || hex_digit(text[2]) < 0)
 				return -EBADMSG;
-			c = hex_digit_value(text[1]) << 4 | hex_digit_value(text[2]);
+			c = hex_digit(text[1]) << 4 | hex_digit(text[2]);
 			text += 2;
 		}
 		if (!c)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "core/text/hex.h"
 #include "upload/aws/instant.h"
 #include "upload/queue/pairs.h"
 
@@ -157,7 +158,7 @@ static int reader_read_character_reference(struct reader *r)
 
 	r->at += base == 16;
 	for (first = r->at; r->at < r->end && c <= 0x10ffff; r->at++) {
-		digit = pairs_hex_digit(*r->at);
+		digit = hex_digit(*r->at);
 		if (digit < 0 || digit >= (int)base)
 			break;
 		c = c * base + (uint32_t)digit;

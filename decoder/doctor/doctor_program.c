@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/asprof.h"
+#include "core/text/hex.h"
 #include "decoder/doctor/doctor.h"
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
@@ -339,16 +340,14 @@ static void describe_debug_paths(struct elf *elf, char *text, size_t size)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	int length = elf_build_id(elf, id);
-	char name[ELF_NAME_MAX];
+	char name[ELF_NAME_MAX], hex[2 * ELF_BUILD_ID_MAX + 1];
 	size_t n = 0;
 	uint32_t crc;
 
 	if (length >= 2) {
-		n = (size_t)snprintf(text, size, DEBUG_FILE_ROOT "/.build-id/%02x/", id[0]);
-		for (int i = 1; i < length && n < size; i++)
-			n += (size_t)snprintf(text + n, size - n, "%02x", id[i]);
-		if (n < size)
-			n += (size_t)snprintf(text + n, size - n, ".debug");
+		*hex_encode(hex, id, (size_t)length) = '\0';
+		n = (size_t)snprintf(text, size, DEBUG_FILE_ROOT "/.build-id/%.2s/%s.debug", hex,
+				     hex + 2);
 	}
 	if (n < size && !elf_debug_link(elf, name, &crc))
 		snprintf(text + n, size - n,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text/hex.h"
 #include "decoder/symbolize/crash_guard.h"
 #include "decoder/symbolize/dwarf_file.h"
 #include "decoder/symbolize/dwarf_frames.h"
@@ -29,7 +30,6 @@ struct debug_info {
 static void debug_info_open_shared(struct debug_info *info, struct debug_store *store,
 				   const char *name)
 {
-	static const char digits[] = "0123456789abcdef";
 	char text[2 * ELF_BUILD_ID_MAX + 1], *path;
 	const char *link;
 	const void *id;
@@ -37,11 +37,7 @@ static void debug_info_open_shared(struct debug_info *info, struct debug_store *
 
 	if (length <= 0 || length > ELF_BUILD_ID_MAX)
 		return;
-	for (ssize_t i = 0; i < length; i++) {
-		text[2 * i] = digits[((const uint8_t *)id)[i] >> 4];
-		text[2 * i + 1] = digits[((const uint8_t *)id)[i] & 15];
-	}
-	text[2 * length] = '\0';
+	*hex_encode(text, id, (size_t)length) = '\0';
 	path = debug_store_find(store, text, name ? name : "");
 	if (path && !dwarf_file_open(&info->shared, info->lib, path,
 				     DEBUG_INFO_UNPACKED_MAX - info->main.unpacked, name))

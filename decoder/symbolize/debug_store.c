@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/text/hex.h"
 #include "decoder/output/message.h"
 #include "decoder/symbolize/debuginfod.h"
 #include "engine/elf/elf.h"
@@ -87,10 +88,10 @@ static int debug_file_inspect(const char *path, char build_id[HEX_MAX])
 	if (elf_open(&elf, path))
 		return 0;
 	length = elf_build_id(elf, id);
-	for (int i = 0; i < length; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", id[i]);
-	if (length > 0)
+	if (length > 0) {
+		*hex_encode(build_id, id, (size_t)length) = '\0';
 		content = elf_debug_content(elf);
+	}
 	elf_close(elf);
 	return content;
 }

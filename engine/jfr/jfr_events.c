@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/asprof.h"
+#include "core/text/hex.h"
 #include "engine/jfr/jfr_chunk.h"
 #include "engine/jfr/jfr_encode.h"
 #include "engine/jfr/jfr_write.h"
@@ -412,14 +413,9 @@ void jfr_setting(struct jfr_writer *w, uint64_t ticks, const char *key, const ch
 
 static void event_put_hex(struct event *e, const uint8_t *bytes, size_t size)
 {
-	static const char digits[] = "0123456789abcdef";
-
 	*e->p++ = JFR_STRING_UTF8;
 	e->p = jfr_put_varint(e->p, size * 2);
-	for (size_t i = 0; i < size; i++) {
-		*e->p++ = (uint8_t)digits[bytes[i] >> 4];
-		*e->p++ = (uint8_t)digits[bytes[i] & 15];
-	}
+	e->p = (uint8_t *)hex_encode((char *)e->p, bytes, size);
 }
 
 void jfr_native_library(struct jfr_writer *w, uint64_t ticks, const struct jfr_library *library)

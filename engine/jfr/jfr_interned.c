@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/text/hex.h"
 #include "engine/jfr/jfr_encode.h"
 #include "engine/jfr/jfr_names.h"
 #include "engine/jfr/jfr_types.h"
@@ -251,18 +252,13 @@ static uint32_t context_count(const struct pool_writer *w)
 /* Write "KEY=ID" as a line, in hexadecimal; nothing if ID is 0. Returns the end. */
 static char *write_id_line(char *at, const char *key, const uint8_t *id, size_t size)
 {
-	static const char digits[] = "0123456789abcdef";
 	char *begin = at;
 	uint8_t any = 0;
 
-	at = stpcpy(at, key);
-	*at++ = '=';
-	for (size_t i = 0; i < size; i++) {
-		*at++ = digits[id[i] >> 4];
-		*at++ = digits[id[i] & 15];
+	for (size_t i = 0; i < size; i++)
 		any |= id[i];
-	}
-	*at++ = '\n';
+	at = stpcpy(stpcpy(at, key), "=");
+	at = stpcpy(hex_encode(at, id, size), "\n");
 	return any ? at : begin;
 }
 

@@ -1,7 +1,7 @@
 /* System call that a thread was last seen in. */
 #include "engine/sample/thread_call.h"
 
-#include <string.h>
+#include "core/text/hex.h"
 
 void thread_call_write(struct thread_call_note *note, const struct thread_call *call)
 {
@@ -23,14 +23,6 @@ bool thread_call_read(const struct thread_call_note *note, struct thread_call *c
 	       version == atomic_load_explicit(&note->version, memory_order_relaxed);
 }
 
-static int digit_value(char c)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 /* Parse a number at *TEXT, and move *TEXT to the end of the word. */
 static bool parse_word(const char **text, unsigned base, uintptr_t *value)
 {
@@ -40,9 +32,9 @@ static bool parse_word(const char **text, unsigned base, uintptr_t *value)
 	*value = 0;
 	if (base == 16 && at[0] == '0' && at[1] == 'x')
 		at += 2;
-	if (digit_value(*at) < 0)
+	if (hex_lower_digit(*at) < 0)
 		return false;
-	for (; (digit = digit_value(*at)) >= 0; at++) {
+	for (; (digit = hex_lower_digit(*at)) >= 0; at++) {
 		if ((unsigned)digit >= base || *value > (UINTPTR_MAX - (unsigned)digit) / base)
 			return false;
 		*value = *value * base + (unsigned)digit;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/text/hex.h"
 #include "engine/elf/elf_identity.h"
 #include "engine/reading/process_memory.h"
 
@@ -106,18 +107,16 @@ int debug_file_open_image(struct elf **out, const struct mapped_file *mapped)
 
 static int open_by_build_id(struct elf **out, const char *root, const uint8_t *id, size_t size)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], hex[2 * ELF_BUILD_ID_MAX + 1];
 	struct elf *elf;
 	int n, err;
 
 	if (size < 2)
 		return -ENOENT;
-	n = snprintf(path, sizeof(path), "%s/.build-id/%02x/", root, id[0]);
-	for (size_t i = 1; i < size && n > 0 && (size_t)n < sizeof(path); i++)
-		n += snprintf(path + n, sizeof(path) - (size_t)n, "%02x", id[i]);
-	if (n < 0 || (size_t)n + sizeof(".debug") > sizeof(path))
+	*hex_encode(hex, id, size) = '\0';
+	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	strcpy(path + n, ".debug");
 	err = elf_open(&elf, path);
 	if (err)
 		return err;

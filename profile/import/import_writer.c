@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text/hex.h"
+
 #define SECOND 1000000000u
 
 /* Largest sum of the samples' weights of a file: readers add them up. */
@@ -174,21 +176,8 @@ static uint32_t sample_tid(struct import_writer *w, const struct import_sample *
 /* Hexadecimal digits of LINE's value to BYTES; 0 bytes remain if there is anything else. */
 static void decode_id(const char *text, size_t length, uint8_t *bytes, size_t size)
 {
-	memset(bytes, 0, size);
-	if (length != 2 * size)
-		return;
-	for (size_t i = 0; i < length; i++) {
-		char c = text[i];
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-						   : -1;
-
-		if (digit < 0) {
-			memset(bytes, 0, size);
-			return;
-		}
-		bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 | digit);
-	}
+	if (!hex_decode(text, length, bytes, size))
+		memset(bytes, 0, size);
 }
 
 /* Split LABELS: the IDs of trace and span go to CONTEXT, the other lines to REST. */

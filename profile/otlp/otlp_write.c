@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text/hex.h"
 #include "profile/aggregate/columns.h"
 #include "profile/basics/text.h"
 #include "profile/encode/proto.h"
@@ -75,22 +76,6 @@ static void otlp_append_attribute_index(struct otlp *out, struct buf *indices, c
 		       proto_varint(indices, (uint64_t)otlp_add_attribute(out, key, text, number)));
 }
 
-/* Decode TEXT, SIZE bytes in hexadecimal, to ID. Returns false if TEXT is anything else. */
-static bool hex_decode_id(const char *text, uint8_t *id, size_t size)
-{
-	for (size_t i = 0; i < 2 * size; i++) {
-		char c = text[i];
-		int digit = c >= '0' && c <= '9'   ? c - '0'
-			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-						   : -1;
-
-		if (digit < 0)
-			return false;
-		id[i / 2] = (uint8_t)(i & 1 ? id[i / 2] << 4 | digit : digit);
-	}
-	return !text[2 * size];
-}
-
 /* IDs of a context's trace and span; its other labels are attributes. */
 struct span_context {
 	uint8_t trace_id[16], span_id[8];
@@ -107,10 +92,10 @@ static void span_context_parse_line(struct otlp *out, struct buf *indices, char 
 		return;
 	*equals++ = '\0';
 	if (!strcmp(line, "trace_id") &&
-	    hex_decode_id(equals, span->trace_id, sizeof(span->trace_id)))
+	    hex_decode(equals, strlen(equals), span->trace_id, sizeof(span->trace_id)))
 		span->has_trace_id = true;
 	else if (!strcmp(line, "span_id") &&
-		 hex_decode_id(equals, span->span_id, sizeof(span->span_id)))
+		 hex_decode(equals, strlen(equals), span->span_id, sizeof(span->span_id)))
 		span->has_span_id = true;
 	else if (*line && strcmp(line, "thread.id") && strcmp(line, "thread.name"))
 		otlp_append_attribute_index(out, indices, line, equals, 0);

@@ -14,17 +14,12 @@
 
 #include "core/date.h"
 #include "core/secret.h"
+#include "core/text/hex.h"
 #include "upload/http/url.h"
 
 #define HASH_BYTES 32
 #define HEX_SIZE   SIGV4_HASH_SIZE
 #define DATE_SIZE  17 /* 20261121T021000Z */
-
-static void sigv4_hex(char out[HEX_SIZE], const uint8_t hash[HASH_BYTES])
-{
-	for (size_t i = 0; i < HASH_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", hash[i]);
-}
 
 int sigv4_hash(char out[SIGV4_HASH_SIZE], const void *data, size_t length)
 {
@@ -32,7 +27,7 @@ int sigv4_hash(char out[SIGV4_HASH_SIZE], const void *data, size_t length)
 
 	if (mbedtls_md(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), data, length, hash))
 		return -EIO;
-	sigv4_hex(out, hash);
+	*hex_encode(out, hash, sizeof(hash)) = '\0';
 	return 0;
 }
 
@@ -183,7 +178,7 @@ static int sigv4_add_authorization(struct http_request *request, const struct si
 	if (!err)
 		err = sigv4_hmac(mac, key, sizeof(key), text);
 	if (!err) {
-		sigv4_hex(signature, mac);
+		*hex_encode(signature, mac, sizeof(mac)) = '\0';
 		err = http_request_header(
 			request, "authorization",
 			"AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s",

@@ -5,18 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int pairs_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "core/text/hex.h"
 
 int pairs_percent_byte(const char *text)
 {
-	int high = *text == '%' ? pairs_hex_digit(text[1]) : -1;
-	int low = high >= 0 ? pairs_hex_digit(text[2]) : -1;
+	int high = *text == '%' ? hex_digit(text[1]) : -1;
+	int low = high >= 0 ? hex_digit(text[2]) : -1;
 
 	return low >= 0 ? high << 4 | low : -1;
 }

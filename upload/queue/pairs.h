@@ -11,9 +11,6 @@
 int pairs_each(const char *text, bool decode,
 	       int (*each)(void *arg, const char *key, const char *value), void *arg);
 
-/* Return the value of the hexadecimal digit C, or -1 for another character. */
-int pairs_hex_digit(char c);
-
 /* Return the byte that TEXT starts with in percent encoding ("%2F"), or -1. */
 int pairs_percent_byte(const char *text);
 
