@@ -7,6 +7,7 @@
 
 #include "core/buf.h"
 #include "core/text/hex.h"
+#include "core/text/utf8.h"
 #include "upload/aws/instant.h"
 #include "upload/queue/pairs.h"
 
@@ -127,26 +128,11 @@ static int reader_append_text(struct reader *r, const char *bytes, size_t length
 static int reader_append_character(struct reader *r, uint32_t c)
 {
 	char utf8[4];
-	size_t n = 0;
 
 	if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || (c >= 0xd800 && c < 0xe000) ||
 	    c > 0x10ffff)
 		return reader_fail(r, "a reference to an invalid character");
-	if (c < 0x80) {
-		utf8[n++] = (char)c;
-	} else if (c < 0x800) {
-		utf8[n++] = (char)(0xc0 | c >> 6);
-	} else if (c < 0x10000) {
-		utf8[n++] = (char)(0xe0 | c >> 12);
-		utf8[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	} else {
-		utf8[n++] = (char)(0xf0 | c >> 18);
-		utf8[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-		utf8[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-	}
-	if (c >= 0x80)
-		utf8[n++] = (char)(0x80 | (c & 0x3f));
-	return reader_append_text(r, utf8, n);
+	return reader_append_text(r, utf8, utf8_encode(utf8, c));
 }
 
 /* Read a character reference, "&#65;" or "&#x41;", after its '#'. */

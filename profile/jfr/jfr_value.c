@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/text/utf8.h"
+
 /* Maximum nesting of values. A type that contains arrays of itself could nest deeper. */
 #define DEPTH_MAX 32
 
@@ -159,29 +161,9 @@ uint64_t jfr_event_get_integer(const struct jfr_chunk *chunk, const struct jfr_e
 
 static int append_utf8(struct buf *out, uint32_t point)
 {
-	uint8_t utf8[4];
-	size_t length;
+	char utf8[4];
 
-	if (point < 0x80) {
-		utf8[0] = (uint8_t)point;
-		length = 1;
-	} else if (point < 0x800) {
-		utf8[0] = (uint8_t)(0xc0 | point >> 6);
-		utf8[1] = (uint8_t)(0x80 | (point & 0x3f));
-		length = 2;
-	} else if (point < 0x10000) {
-		utf8[0] = (uint8_t)(0xe0 | point >> 12);
-		utf8[1] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
-		utf8[2] = (uint8_t)(0x80 | (point & 0x3f));
-		length = 3;
-	} else {
-		utf8[0] = (uint8_t)(0xf0 | (point >> 18 & 7));
-		utf8[1] = (uint8_t)(0x80 | (point >> 12 & 0x3f));
-		utf8[2] = (uint8_t)(0x80 | (point >> 6 & 0x3f));
-		utf8[3] = (uint8_t)(0x80 | (point & 0x3f));
-		length = 4;
-	}
-	return buf_append(out, utf8, length);
+	return buf_append(out, utf8, utf8_encode(utf8, point));
 }
 
 static bool append_utf16(struct cursor *c, struct buf *out)

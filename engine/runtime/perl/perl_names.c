@@ -2,10 +2,10 @@
  * the calling thread; still, every read may fail. */
 #include <string.h>
 
+#include "core/text/utf8.h"
 #include "engine/reading/words.h"
 #include "engine/runtime/perl/perl.h"
 #include "engine/runtime/script_text.h"
-#include "engine/runtime/utf8.h"
 
 /* struct sv: a value of any type. */
 #define VALUE_FIELDS 0 /* type-specific fields */

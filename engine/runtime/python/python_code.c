@@ -2,9 +2,9 @@
  * is alive; still, every read may fail. */
 #include <string.h>
 
+#include "core/text/utf8.h"
 #include "engine/reading/words.h"
 #include "engine/runtime/python/python.h"
-#include "engine/runtime/utf8.h"
 
 /* A longer line table belongs to a generated module. */
 #define LINES_MAX (64u << 10)

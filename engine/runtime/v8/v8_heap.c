@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/runtime/utf8.h"
+#include "core/text/utf8.h"
 #include "engine/runtime/v8/v8.h"
 
 #include "core/system.h"
