@@ -215,17 +215,6 @@ static char **read_environment(int fd)
 	return entries;
 }
 
-static bool is_profiled(int fd)
-{
-	FILE *maps = fdopen(fd, "r");
-	char line[PATH_MAX + 128];
-	bool found = false;
-
-	while (maps && !found && fgets(line, sizeof(line), maps))
-		found = strstr(line, "libasprof_preload.so");
-	return found;
-}
-
 __attribute__((noreturn)) static void child_examine(const struct examination *e, pid_t parent)
 {
 	struct doctor_subject *p = e->subject;
@@ -235,7 +224,7 @@ __attribute__((noreturn)) static void child_examine(const struct examination *e,
 	signal(SIGPIPE, SIG_DFL);
 	child_become_user(e, parent);
 	p->environment = read_environment(e->fds[FILE_ENVIRONMENT]);
-	p->has_preload = is_profiled(e->fds[FILE_MAPS]);
+	p->has_preload = maps_contain(fdopen(e->fds[FILE_MAPS], "r"), "libasprof_preload.so");
 	/* The descriptor is valid even if the file was replaced. Another root directory may have no /proc. */
 	if (e->has_other_root)
 		snprintf(path, sizeof(path), "%s", p->program);

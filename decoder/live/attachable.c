@@ -54,8 +54,7 @@ static long status_number(struct buf *text, const char *key)
 /* True if each thread waits in a way that no signal ends. */
 static bool all_wait_for_kernel(struct check *check)
 {
-	int fd = target_open_file(&check->target, "task", O_RDONLY | O_DIRECTORY);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = target_open_proc_directory(&check->target, "task");
 	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
 	bool all = list != NULL;
 	struct dirent *entry;
@@ -71,8 +70,6 @@ static bool all_wait_for_kernel(struct check *check)
 	}
 	if (list)
 		closedir(list);
-	else if (fd >= 0)
-		close(fd);
 	buf_free(&text);
 	return all;
 }
@@ -127,23 +124,13 @@ static int check_agent(struct check *check)
 /* Its agent has not begun yet, or has ended. */
 static int check_preload(struct check *check)
 {
-	int fd = target_open_file(&check->target, "maps", O_RDONLY);
-	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
-	bool is_there = false;
-	char line[8192];
-
-	while (maps && !is_there && fgets(line, sizeof(line), maps))
-		is_there = strstr(line, "/libasprof_preload");
-	if (maps)
-		fclose(maps);
-	else if (fd >= 0)
-		close(fd);
-	return is_there ? refuse(check, -EALREADY,
-				 "has the preload, whose agent does not run (yet); asprof-agent "
-				 "doctor %d "
-				 "says why",
-				 check->target.pid)
-			: 0;
+	return maps_contain(target_open_text(&check->target, "maps"), "/libasprof_preload")
+		       ? refuse(check, -EALREADY,
+				"has the preload, whose agent does not run (yet); asprof-agent "
+				"doctor %d "
+				"says why",
+				check->target.pid)
+		       : 0;
 }
 
 static int check_tracer(struct check *check)

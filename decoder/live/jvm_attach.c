@@ -113,20 +113,8 @@ static bool handles_quit(const struct target *target)
 /* OpenJ9 has a library of the same name, and another mechanism. */
 static bool is_hotspot(const struct target *target)
 {
-	int fd = target_open_file(target, "maps", O_RDONLY);
-	FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
-	bool has_jvm = false, has_j9 = false;
-	char line[8192];
-
-	while (maps && fgets(line, sizeof(line), maps)) {
-		has_jvm |= strstr(line, "/libjvm.so") != NULL;
-		has_j9 |= strstr(line, "/libj9vm") != NULL;
-	}
-	if (maps)
-		fclose(maps);
-	else if (fd >= 0)
-		close(fd);
-	return has_jvm && !has_j9;
+	return maps_contain(target_open_text(target, "maps"), "/libjvm.so") &&
+	       !maps_contain(target_open_text(target, "maps"), "/libj9vm");
 }
 
 /* Whether the words in the file NAME have TEXT. */

@@ -34,32 +34,6 @@ struct inodes {
 	size_t count;
 };
 
-static FILE *target_open_text(const struct target *target, const char *path)
-{
-	int fd = target_open_file(target, path, O_RDONLY);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (!file && fd >= 0)
-		close(fd);
-	return file;
-}
-
-/* Open a directory in /proc/PID. Returns NULL with errno set. */
-static DIR *target_open_proc_directory(const struct target *target, const char *path)
-{
-	int fd = target_open_file(target, path, O_RDONLY | O_DIRECTORY);
-	DIR *dir;
-
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	dir = fdopendir(fd);
-	if (!dir)
-		close(fd);
-	return dir;
-}
-
 static bool thread_has_name(const struct target *target, pid_t tid, const char *name)
 {
 	char comm[32], path[64];

@@ -55,6 +55,43 @@ int target_open_file(const struct target *target, const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+FILE *target_open_text(const struct target *target, const char *path)
+{
+	int fd = target_open_file(target, path, O_RDONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
+DIR *target_open_proc_directory(const struct target *target, const char *path)
+{
+	int fd = target_open_file(target, path, O_RDONLY | O_DIRECTORY);
+	DIR *dir;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	dir = fdopendir(fd);
+	if (!dir)
+		close(fd);
+	return dir;
+}
+
+bool maps_contain(FILE *maps, const char *text)
+{
+	bool found = false;
+	char line[8192];
+
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = strstr(line, text);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
 int target_open(struct target *target, pid_t pid)
 {
 	struct buf text = BUF_INIT(TARGET_STATUS_MAX);

@@ -2,9 +2,11 @@
 #ifndef DECODER_LIVE_TARGET_H
 #define DECODER_LIVE_TARGET_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "core/buf.h"
@@ -20,6 +22,13 @@ void target_close(struct target *target);
 
 /* Open PATH below /proc/PID, like "status". Returns a descriptor or -errno. */
 int target_open_file(const struct target *target, const char *path, int flags);
+
+/* Open a text or a directory below /proc/PID. These return NULL with errno set. */
+FILE *target_open_text(const struct target *target, const char *path);
+DIR *target_open_proc_directory(const struct target *target, const char *path);
+
+/* True if a line of MAPS, like /proc/PID/maps, contains TEXT. Closes MAPS, which may be NULL. */
+bool maps_contain(FILE *maps, const char *text);
 
 /* Limit for the text of a status file: a process may have 65,536 groups. */
 #define TARGET_STATUS_MAX (1u << 20)
