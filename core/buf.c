@@ -8,13 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+static int buf_fail(struct buf *buf, int err)
+{
+	if (!buf->err)
+		buf->err = err;
+	return err;
+}
+
 int buf_reserve(struct buf *buf, size_t more)
 {
 	size_t need, capacity;
 	uint8_t *data;
 
 	if (more > buf->max || buf->length > buf->max - more)
-		return -EFBIG;
+		return buf_fail(buf, -EFBIG);
 	need = buf->length + more;
 	if (need <= buf->capacity)
 		return 0;
@@ -26,7 +33,7 @@ int buf_reserve(struct buf *buf, size_t more)
 		capacity = buf->max;
 	data = realloc(buf->data, capacity);
 	if (!data)
-		return -ENOMEM;
+		return buf_fail(buf, -ENOMEM);
 	buf->data = data;
 	buf->capacity = capacity;
 	return 0;
@@ -58,7 +65,7 @@ int buf_printf(struct buf *buf, const char *format, ...)
 	length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
 	if (length < 0)
-		return -EINVAL;
+		return buf_fail(buf, -EINVAL);
 	err = buf_reserve(buf, (size_t)length + 1); /* vsnprintf writes a NUL */
 	if (err)
 		return err;
@@ -91,6 +98,7 @@ const char *buf_string(struct buf *buf)
 void buf_reset(struct buf *buf)
 {
 	buf->length = 0;
+	buf->err = 0;
 }
 
 void buf_free(struct buf *buf)
@@ -98,4 +106,5 @@ void buf_free(struct buf *buf)
 	free(buf->data);
 	buf->data = NULL;
 	buf->length = buf->capacity = 0;
+	buf->err = 0;
 }

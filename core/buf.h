@@ -11,6 +11,7 @@ struct buf {
 	size_t length;
 	size_t capacity;
 	size_t max; /* maximum of length */
+	int err;    /* the first error of buf_reserve() and of the functions that call it, or 0 */
 };
 
 #define BUF_INIT(cap)        \
@@ -18,8 +19,8 @@ struct buf {
 		.max = (cap) \
 	}
 
-/* Make room for MORE bytes after length. Returns 0, -ENOMEM, or -EFBIG beyond the maximum; on failure nothing
- * changes. The next three functions return the same. buf_printf() needs room for a NUL, and may also return -EINVAL. */
+/* Make room for MORE bytes after length. Returns 0, -ENOMEM, or -EFBIG beyond the maximum; on failure only
+ * err changes. The next three functions return the same. buf_printf() needs room for a NUL, and may also return -EINVAL. */
 int buf_reserve(struct buf *buf, size_t more);
 
 int buf_append(struct buf *buf, const void *data, size_t length);
@@ -33,10 +34,10 @@ int buf_append_file(struct buf *buf, int fd);
  * no room for the NUL. */
 const char *buf_string(struct buf *buf);
 
-/* Empty the buffer, but keep its memory. */
+/* Empty the buffer and clear err, but keep its memory. */
 void buf_reset(struct buf *buf);
 
-/* Free the memory; the buffer may be used again. */
+/* Free the memory, and clear err; the buffer may be used again. */
 void buf_free(struct buf *buf);
 
 #endif

@@ -127,19 +127,18 @@ int response_write_head(const struct response *response, struct buf *head)
 	return err ? err : buf_append_string(head, "\r\n");
 }
 
-int response_append_json(struct buf *body, const char *text)
+void response_append_json(struct buf *body, const char *text)
 {
-	int err = buf_append_string(body, "\"");
-
-	for (; *text && !err; text++) {
+	buf_append_string(body, "\"");
+	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
 		if (c == '"' || c == '\\')
-			err = buf_printf(body, "\\%c", c);
+			buf_printf(body, "\\%c", c);
 		else if (c < ' ' || c == 0x7f)
-			err = buf_printf(body, "\\u%04x", c);
+			buf_printf(body, "\\u%04x", c);
 		else
-			err = buf_append(body, text, 1);
+			buf_append(body, text, 1);
 	}
-	return err ? err : buf_append_string(body, "\"");
+	buf_append_string(body, "\"");
 }

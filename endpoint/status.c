@@ -42,100 +42,86 @@ static uint64_t loss_count(const struct live_status *s, size_t i)
 
 /* ---- JSON ---- */
 
-struct json {
-	struct buf *out;
-	int err; /* the first error */
-};
-
-static void json_append(struct json *j, const char *text)
-{
-	if (!j->err)
-		j->err = buf_append_string(j->out, text);
-}
-
 /* Append a key, after a comma unless it is the first one of an object. */
-static void json_key(struct json *j, const char *name)
+static void json_key(struct buf *out, const char *name)
 {
-	uint8_t last = j->out->length ? j->out->data[j->out->length - 1] : '{';
+	uint8_t last = out->length ? out->data[out->length - 1] : '{';
 
 	if (last != '{' && last != '[')
-		json_append(j, ",");
-	if (!j->err)
-		j->err = buf_printf(j->out, "\"%s\":", name);
+		buf_append_string(out, ",");
+	buf_printf(out, "\"%s\":", name);
 }
 
-static void json_string(struct json *j, const char *name, const char *value)
+static void json_string(struct buf *out, const char *name, const char *value)
 {
-	json_key(j, name);
-	if (!j->err)
-		j->err = response_append_json(j->out, value);
+	json_key(out, name);
+	response_append_json(out, value);
 }
 
-static void json_number(struct json *j, const char *name, uint64_t value)
+static void json_number(struct buf *out, const char *name, uint64_t value)
 {
-	json_key(j, name);
-	if (!j->err)
-		j->err = buf_printf(j->out, "%" PRIu64, value);
+	json_key(out, name);
+	buf_printf(out, "%" PRIu64, value);
 }
 
 /* Append a setting; null if it is off. */
-static void json_setting(struct json *j, const char *name, uint64_t value)
+static void json_setting(struct buf *out, const char *name, uint64_t value)
 {
 	if (value != OPTION_OFF) {
-		json_number(j, name, value);
+		json_number(out, name, value);
 		return;
 	}
-	json_key(j, name);
-	json_append(j, "null");
+	json_key(out, name);
+	buf_append_string(out, "null");
 }
 
-static void json_settings(struct json *j, const struct live_status *s)
+static void json_settings(struct buf *out, const struct live_status *s)
 {
-	json_key(j, "settings");
-	json_append(j, "{");
-	json_number(j, "reporting_interval_ns", s->reporting_interval_ns);
-	json_setting(j, "cpu_interval_ns", s->cpu_interval_ns);
-	json_setting(j, "wall_interval_ns", s->wall_interval_ns);
-	json_setting(j, "native_mem_bytes", s->native_mem_bytes);
-	json_setting(j, "stalls_ns", s->stalls_ns);
-	json_string(j, "profiling_group", s->group);
-	json_string(j, "tags", s->tags);
-	json_string(j, "log", log_names[s->log]);
-	json_append(j, "}");
+	json_key(out, "settings");
+	buf_append_string(out, "{");
+	json_number(out, "reporting_interval_ns", s->reporting_interval_ns);
+	json_setting(out, "cpu_interval_ns", s->cpu_interval_ns);
+	json_setting(out, "wall_interval_ns", s->wall_interval_ns);
+	json_setting(out, "native_mem_bytes", s->native_mem_bytes);
+	json_setting(out, "stalls_ns", s->stalls_ns);
+	json_string(out, "profiling_group", s->group);
+	json_string(out, "tags", s->tags);
+	json_string(out, "log", log_names[s->log]);
+	buf_append_string(out, "}");
 }
 
-static void json_destinations(struct json *j, const struct live_status *s)
+static void json_destinations(struct buf *out, const struct live_status *s)
 {
-	json_key(j, "destinations");
-	json_append(j, "[");
+	json_key(out, "destinations");
+	buf_append_string(out, "[");
 	for (size_t i = 0; i < s->destination_count; i++) {
 		const struct live_destination *d = &s->destinations[i];
 
-		json_append(j, i ? ",{" : "{");
-		json_string(j, "name", d->name);
-		json_number(j, "delivered", d->delivered);
-		json_number(j, "failed_tries", d->failed);
-		json_number(j, "maybe_twice", d->maybe_twice);
-		json_number(j, "last_delivered_ms", d->delivered_ms);
-		json_string(j, "last_error", d->error ? strerror(-d->error) : "");
-		json_append(j, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
+		buf_append_string(out, i ? ",{" : "{");
+		json_string(out, "name", d->name);
+		json_number(out, "delivered", d->delivered);
+		json_number(out, "failed_tries", d->failed);
+		json_number(out, "maybe_twice", d->maybe_twice);
+		json_number(out, "last_delivered_ms", d->delivered_ms);
+		json_string(out, "last_error", d->error ? strerror(-d->error) : "");
+		buf_append_string(out, d->waiting ? ",\"waiting\":true}" : ",\"waiting\":false}");
 	}
-	json_append(j, "]");
+	buf_append_string(out, "]");
 }
 
-static void json_reports(struct json *j, const struct live_status *s)
+static void json_reports(struct buf *out, const struct live_status *s)
 {
-	json_key(j, "reports");
-	json_append(j, "{");
-	json_number(j, "made", s->reports);
-	json_number(j, "last_ms", s->reports_ms);
-	json_number(j, "waiting_bytes", s->losses.spooled_bytes);
-	json_number(j, "dropped_bytes", s->losses.dropped_bytes);
-	json_number(j, "dropped_for_room", s->losses.dropped_full);
-	json_number(j, "dropped_for_age", s->losses.dropped_aged);
-	json_number(j, "refused", s->losses.dropped_refused);
-	json_destinations(j, s);
-	json_append(j, "}");
+	json_key(out, "reports");
+	buf_append_string(out, "{");
+	json_number(out, "made", s->reports);
+	json_number(out, "last_ms", s->reports_ms);
+	json_number(out, "waiting_bytes", s->losses.spooled_bytes);
+	json_number(out, "dropped_bytes", s->losses.dropped_bytes);
+	json_number(out, "dropped_for_room", s->losses.dropped_full);
+	json_number(out, "dropped_for_age", s->losses.dropped_aged);
+	json_number(out, "refused", s->losses.dropped_refused);
+	json_destinations(out, s);
+	buf_append_string(out, "}");
 }
 
 /* Memory by kind. */
@@ -159,27 +145,26 @@ static uint64_t memory_of_kind(const struct memory_account *memory, size_t i)
 }
 
 /* Append the agent's memory: use by kind, limit, and refused requests. */
-static void json_memory(struct json *j, const struct memory_account *memory)
+static void json_memory(struct buf *out, const struct memory_account *memory)
 {
-	json_number(j, "memory_bytes", memory->heap + memory->tables + memory->captures);
-	json_setting(j, "memory_limit_bytes", memory->limit ? memory->limit : OPTION_OFF);
-	json_key(j, "memory");
-	json_append(j, "{");
+	json_number(out, "memory_bytes", memory->heap + memory->tables + memory->captures);
+	json_setting(out, "memory_limit_bytes", memory->limit ? memory->limit : OPTION_OFF);
+	json_key(out, "memory");
+	buf_append_string(out, "{");
 	for (size_t i = 0; i < MEMORY_KINDS; i++)
-		json_number(j, memory_kinds[i].name, memory_of_kind(memory, i));
-	json_append(j, "}");
-	json_key(j, "memory_refused");
-	json_append(j, "{");
+		json_number(out, memory_kinds[i].name, memory_of_kind(memory, i));
+	buf_append_string(out, "}");
+	json_key(out, "memory_refused");
+	buf_append_string(out, "{");
 	for (size_t i = 0; i < MEMORY_USES; i++)
-		json_number(j, memory_use_names[i], memory->refused[i]);
-	json_append(j, "}");
+		json_number(out, memory_use_names[i], memory->refused[i]);
+	buf_append_string(out, "}");
 }
 
-static void json_decimal(struct json *j, const char *name, double value)
+static void json_decimal(struct buf *out, const char *name, double value)
 {
-	json_key(j, name);
-	if (!j->err)
-		j->err = buf_printf(j->out, "%.4f", value);
+	json_key(out, name);
+	buf_printf(out, "%.4f", value);
 }
 
 static double share_of(uint64_t part, uint64_t whole)
@@ -188,72 +173,70 @@ static double share_of(uint64_t part, uint64_t whole)
 }
 
 /* Append what sampling has cost recently, in percent of the program's CPU time. */
-static void json_costs(struct json *j, const struct report_costs *costs)
+static void json_costs(struct buf *out, const struct report_costs *costs)
 {
-	json_key(j, "cost");
-	json_append(j, "{");
-	json_number(j, "elapsed_ns", costs->elapsed_ns);
-	json_number(j, "program_cpu_ns", costs->program_ns);
-	json_key(j, "agent");
-	json_append(j, "{");
-	json_decimal(j, "percent", 100 * share_of(costs->fixed_ns, costs->program_ns));
-	json_append(j, "}");
+	json_key(out, "cost");
+	buf_append_string(out, "{");
+	json_number(out, "elapsed_ns", costs->elapsed_ns);
+	json_number(out, "program_cpu_ns", costs->program_ns);
+	json_key(out, "agent");
+	buf_append_string(out, "{");
+	json_decimal(out, "percent", 100 * share_of(costs->fixed_ns, costs->program_ns));
+	buf_append_string(out, "}");
 	for (size_t i = 0; i < COST_KINDS; i++) {
 		const struct report_cost *kind = &costs->kinds[i];
 
 		if (!kind->ns)
 			continue;
-		json_key(j, cost_names[i]);
-		json_append(j, "{");
-		json_decimal(j, "percent", 100 * share_of(kind->ns, costs->program_ns));
-		json_number(j, "samples", kind->samples);
-		json_decimal(j, "us_for_a_sample", share_of(kind->ns, kind->samples) / 1e3);
+		json_key(out, cost_names[i]);
+		buf_append_string(out, "{");
+		json_decimal(out, "percent", 100 * share_of(kind->ns, costs->program_ns));
+		json_number(out, "samples", kind->samples);
+		json_decimal(out, "us_for_a_sample", share_of(kind->ns, kind->samples) / 1e3);
 		if (kind->sampled_ns)
-			json_decimal(j, "kept_percent",
+			json_decimal(out, "kept_percent",
 				     100 * share_of(kind->kept_ns, kind->sampled_ns));
-		json_append(j, "}");
+		buf_append_string(out, "}");
 	}
-	json_append(j, "}");
+	buf_append_string(out, "}");
 }
 
 int status_write_json(struct buf *out, const struct live_status *s, const struct status_cost *cost)
 {
-	struct json j = { .out = out };
-
-	json_append(&j, "{");
-	json_number(&j, "pid", (uint64_t)getpid());
-	json_string(&j, "executable", s->executable);
-	json_string(&j, "version", ASPROF_AGENT_VERSION);
-	json_append(&j, s->running ? ",\"running\":true" : ",\"running\":false");
-	json_string(&j, "engine", s->engine);
-	json_string(&j, "engine_version", s->engine_version);
-	json_number(&j, "since_ms", s->since_ms);
-	json_key(&j, "samples");
-	json_append(&j, "{");
-	json_number(&j, "taken", s->samples);
-	json_number(&j, "lost", s->lost);
-	json_append(&j, "}");
+	buf_append_string(out, "{");
+	json_number(out, "pid", (uint64_t)getpid());
+	json_string(out, "executable", s->executable);
+	json_string(out, "version", ASPROF_AGENT_VERSION);
+	buf_append_string(out, s->running ? ",\"running\":true" : ",\"running\":false");
+	json_string(out, "engine", s->engine);
+	json_string(out, "engine_version", s->engine_version);
+	json_number(out, "since_ms", s->since_ms);
+	json_key(out, "samples");
+	buf_append_string(out, "{");
+	json_number(out, "taken", s->samples);
+	json_number(out, "lost", s->lost);
+	buf_append_string(out, "}");
 	for (size_t i = 0; i < KINDS && s->kinds.is_reported; i++) {
 		if (!i) {
-			json_key(&j, "lost_by_kind");
-			json_append(&j, "{");
+			json_key(out, "lost_by_kind");
+			buf_append_string(out, "{");
 		}
-		json_number(&j, loss_kinds[i].name, loss_count(s, i));
+		json_number(out, loss_kinds[i].name, loss_count(s, i));
 	}
-	json_append(&j, s->kinds.is_reported ? "}" : "");
-	json_append(&j, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
-	json_settings(&j, s);
-	json_reports(&j, s);
-	json_key(&j, "agent");
-	json_append(&j, "{");
-	json_number(&j, "cpu_ns", cost->cpu_ns);
-	json_memory(&j, &cost->memory);
-	json_number(&j, "threads", cost->threads);
-	json_append(&j, "}");
-	json_costs(&j, &s->recent_costs);
-	json_string(&j, "last_error", s->error);
-	json_append(&j, "}\n");
-	return j.err;
+	buf_append_string(out, s->kinds.is_reported ? "}" : "");
+	buf_append_string(out, s->memory ? ",\"native_memory\":true" : ",\"native_memory\":false");
+	json_settings(out, s);
+	json_reports(out, s);
+	json_key(out, "agent");
+	buf_append_string(out, "{");
+	json_number(out, "cpu_ns", cost->cpu_ns);
+	json_memory(out, &cost->memory);
+	json_number(out, "threads", cost->threads);
+	buf_append_string(out, "}");
+	json_costs(out, &s->recent_costs);
+	json_string(out, "last_error", s->error);
+	buf_append_string(out, "}\n");
+	return out->err;
 }
 
 /* ---- Metrics ---- */
@@ -263,7 +246,6 @@ enum kind { GAUGE, COUNTER, INFO };
 struct metrics {
 	struct buf *out;
 	bool openmetrics;
-	int err; /* the first error */
 };
 
 /* Append the comments of a metric family. The name of a counter ends in _total in the older format only. */
@@ -279,43 +261,36 @@ static void metrics_family(struct metrics *m, enum kind kind, const char *name, 
 		end = "_info";
 		kind = GAUGE;
 	}
-	if (!m->err)
-		m->err =
-			buf_printf(m->out, "# TYPE asprof_agent_%s%s %s\n", name, end, kinds[kind]);
-	if (!m->err && unit && m->openmetrics)
-		m->err = buf_printf(m->out, "# UNIT asprof_agent_%s %s\n", name, unit);
-	if (!m->err)
-		m->err = buf_printf(m->out, "# HELP asprof_agent_%s%s %s\n", name, end, help);
+	buf_printf(m->out, "# TYPE asprof_agent_%s%s %s\n", name, end, kinds[kind]);
+	if (unit && m->openmetrics)
+		buf_printf(m->out, "# UNIT asprof_agent_%s %s\n", name, unit);
+	buf_printf(m->out, "# HELP asprof_agent_%s%s %s\n", name, end, help);
 }
 
 /* Append BEFORE and a label. Both formats have the same escapes. */
 static void metrics_label(struct metrics *m, const char *name, const char *value,
 			  const char *before)
 {
-	if (!m->err)
-		m->err = buf_printf(m->out, "%s%s=\"", before, name);
-	for (; *value && !m->err; value++) {
+	buf_printf(m->out, "%s%s=\"", before, name);
+	for (; *value; value++) {
 		if (*value == '\n')
-			m->err = buf_append_string(m->out, "\\n");
+			buf_append_string(m->out, "\\n");
 		else if (*value == '"' || *value == '\\')
-			m->err = buf_printf(m->out, "\\%c", *value);
+			buf_printf(m->out, "\\%c", *value);
 		else
-			m->err = buf_append(m->out, value, 1);
+			buf_append(m->out, value, 1);
 	}
-	if (!m->err)
-		m->err = buf_append_string(m->out, "\"");
+	buf_append_string(m->out, "\"");
 }
 
 static void metrics_name(struct metrics *m, const char *name, const char *end)
 {
-	if (!m->err)
-		m->err = buf_printf(m->out, "asprof_agent_%s%s", name, end);
+	buf_printf(m->out, "asprof_agent_%s%s", name, end);
 }
 
 static void metrics_value(struct metrics *m, double v)
 {
-	if (!m->err)
-		m->err = buf_printf(m->out, " %.17g\n", v);
+	buf_printf(m->out, " %.17g\n", v);
 }
 
 static void metrics_single(struct metrics *m, enum kind kind, const char *name, const char *unit,
@@ -336,8 +311,7 @@ static void metrics_destinations(struct metrics *m, const struct live_status *s,
 	for (size_t i = 0; i < s->destination_count; i++) {
 		metrics_name(m, name, "_total");
 		metrics_label(m, "destination", s->destinations[i].name, "{");
-		if (!m->err)
-			m->err = buf_append_string(m->out, "}");
+		buf_append_string(m->out, "}");
 		memcpy(&count, (const char *)&s->destinations[i] + offset, sizeof(count));
 		metrics_value(m, (double)count);
 	}
@@ -349,8 +323,7 @@ static void metrics_kind(struct metrics *m, const char *name, const char *end, c
 {
 	metrics_name(m, name, end);
 	metrics_label(m, "kind", kind, "{");
-	if (!m->err)
-		m->err = buf_append_string(m->out, "}");
+	buf_append_string(m->out, "}");
 	metrics_value(m, v);
 }
 
@@ -390,8 +363,7 @@ static void metrics_kept(struct metrics *m, const struct live_status *s)
 			continue;
 		metrics_name(m, "kept_ratio", "");
 		metrics_label(m, "kind", cost_names[i], "{");
-		if (!m->err)
-			m->err = buf_append_string(m->out, "}");
+		buf_append_string(m->out, "}");
 		metrics_value(m, share_of(kind->kept_ns, kind->sampled_ns));
 	}
 }
@@ -443,8 +415,7 @@ int status_write_metrics(struct buf *out, const struct live_status *s,
 	metrics_label(&m, "engine_version", s->engine_version, ",");
 	metrics_label(&m, "executable", s->executable, ",");
 	metrics_label(&m, "group", s->group, ",");
-	if (!m.err)
-		m.err = buf_append_string(out, "}");
+	buf_append_string(out, "}");
 	metrics_value(&m, 1);
 	metrics_single(&m, GAUGE, "running", NULL, s->running,
 		       "1 while profiling runs, 0 during a pause.");
@@ -470,7 +441,7 @@ int status_write_metrics(struct buf *out, const struct live_status *s,
 	metrics_single(&m, COUNTER, "reports_dropped_bytes", "bytes",
 		       (double)s->losses.dropped_bytes, "Size of the reports that were dropped.");
 	metrics_agent(&m, s, cost);
-	if (!m.err && openmetrics)
-		m.err = buf_append_string(out, "# EOF\n");
-	return m.err;
+	if (openmetrics)
+		buf_append_string(out, "# EOF\n");
+	return out->err;
 }

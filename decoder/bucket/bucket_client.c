@@ -422,19 +422,16 @@ static int bucket_request_page(struct bucket_client *client, const char *prefix,
 {
 	struct buf query = BUF_INIT(16384);
 	struct s3_request request = { .method = "GET", .key = "", .answer_max = LISTING_MAX };
-	int err = 0;
+	int err;
 
 	if (token) {
-		err = buf_append_string(&query, "continuation-token=");
-		if (!err)
-			err = url_encode(&query, token, false);
-		if (!err)
-			err = buf_append_string(&query, "&");
+		buf_append_string(&query, "continuation-token=");
+		url_encode(&query, token, false);
+		buf_append_string(&query, "&");
 	}
-	if (!err)
-		err = buf_append_string(&query, "encoding-type=url&list-type=2&prefix=");
-	if (!err)
-		err = url_encode(&query, prefix, false);
+	buf_append_string(&query, "encoding-type=url&list-type=2&prefix=");
+	url_encode(&query, prefix, false);
+	err = query.err;
 	request.query = err ? NULL : buf_string(&query);
 	if (!err && !request.query)
 		err = -EFBIG;

@@ -206,20 +206,17 @@ int cmd_control(int argc, char **argv)
 }
 
 /* Append TEXT, percent-encoded for a form. */
-static int body_append_escaped(struct buf *body, const char *text, size_t length)
+static void body_append_escaped(struct buf *body, const char *text, size_t length)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < length && !err; i++) {
+	for (size_t i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)text[i];
 
 		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 		    strchr("_.-~", c))
-			err = buf_append(body, text + i, 1);
+			buf_append(body, text + i, 1);
 		else
-			err = buf_printf(body, "%%%02X", c);
+			buf_printf(body, "%%%02X", c);
 	}
-	return err;
 }
 
 int cmd_set(int argc, char **argv)
@@ -228,7 +225,7 @@ int cmd_set(int argc, char **argv)
 	struct live_request request = { .method = "POST",
 					.path = "/options",
 					.wait_ns = CONTROL_WAIT_NS };
-	int err = 0;
+	int err;
 
 	if (!command_parse_pid(argv[1], &request.pid))
 		return COMMAND_USAGE;
@@ -236,7 +233,7 @@ int cmd_set(int argc, char **argv)
 		message_print("no setting given; set KEY=VALUE, like CPU_INTERVAL=10ms");
 		return COMMAND_USAGE;
 	}
-	for (int i = 2; i < argc && !err; i++) {
+	for (int i = 2; i < argc && !body.err; i++) {
 		const char *equals = strchr(argv[i], '=');
 
 		if (!equals) {
@@ -244,15 +241,12 @@ int cmd_set(int argc, char **argv)
 			buf_free(&body);
 			return COMMAND_USAGE;
 		}
-		err = body_append_escaped(&body, argv[i], (size_t)(equals - argv[i]));
-		if (!err)
-			err = buf_append_string(&body, "=");
-		if (!err)
-			err = body_append_escaped(&body, equals + 1, strlen(equals + 1));
-		if (!err)
-			err = buf_append_string(&body, "&");
+		body_append_escaped(&body, argv[i], (size_t)(equals - argv[i]));
+		buf_append_string(&body, "=");
+		body_append_escaped(&body, equals + 1, strlen(equals + 1));
+		buf_append_string(&body, "&");
 	}
-	request.body = err ? NULL : buf_string(&body);
+	request.body = body.err ? NULL : buf_string(&body);
 	if (!request.body) {
 		message_print("the settings are too long");
 		err = -E2BIG;

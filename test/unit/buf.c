@@ -45,6 +45,31 @@ START_TEST(keeps_its_cap)
 }
 END_TEST
 
+START_TEST(remembers_its_first_error)
+{
+	struct buf buf = BUF_INIT(100);
+
+	ck_assert_int_eq(buf_append_string(&buf, "abc"), 0);
+	ck_assert_int_eq(buf.err, 0);
+	ck_assert_int_eq(buf_printf(&buf, "%100d", 1), -EFBIG);
+	ck_assert_int_eq(buf_append_string(&buf, "def"), 0);
+	ck_assert_int_eq(buf.err, -EFBIG);
+	buf_reset(&buf);
+	ck_assert_int_eq(buf.err, 0);
+	ck_assert_int_eq(buf_reserve(&buf, 101), -EFBIG);
+	ck_assert_int_eq(buf.err, -EFBIG);
+	buf_free(&buf);
+	ck_assert_int_eq(buf.err, 0);
+	buf.max = SIZE_MAX;
+	ck_assert_int_eq(buf_reserve(&buf, SIZE_MAX), -ENOMEM);
+	ck_assert_int_eq(buf_reserve(&buf, SIZE_MAX - 1), -ENOMEM);
+	buf.max = 0;
+	ck_assert_ptr_null(buf_string(&buf));
+	ck_assert_int_eq(buf.err, -ENOMEM);
+	buf_free(&buf);
+}
+END_TEST
+
 START_TEST(forgets_and_keeps_its_memory)
 {
 	struct buf buf = BUF_INIT(100);
@@ -67,6 +92,7 @@ int main(void)
 
 	tcase_add_test(tests, appends);
 	tcase_add_test(tests, keeps_its_cap);
+	tcase_add_test(tests, remembers_its_first_error);
 	tcase_add_test(tests, forgets_and_keeps_its_memory);
 	return suite_run(tests);
 }

@@ -84,25 +84,19 @@ static int sigv4_compare_headers(const void *a, const void *b)
 }
 
 /* Canonical value of a header: no blanks around it, and runs of blanks reduced to one. */
-static int sigv4_append_value(struct buf *out, const char *value)
+static void sigv4_append_value(struct buf *out, const char *value)
 {
-	int err = 0;
-
 	while (*value == ' ')
 		value++;
-	for (; *value && !err; value++)
+	for (; *value; value++)
 		if (*value != ' ' || (value[1] != ' ' && value[1] != '\0'))
-			err = buf_append(out, value, 1);
-	return err;
+			buf_append(out, value, 1);
 }
 
-static int sigv4_append_names(struct buf *out, const struct http_request *request)
+static void sigv4_append_names(struct buf *out, const struct http_request *request)
 {
-	int err = 0;
-
-	for (size_t i = 0; i < request->header_count && !err; i++)
-		err = buf_printf(out, "%s%s", i ? ";" : "", request->headers[i].name);
-	return err;
+	for (size_t i = 0; i < request->header_count; i++)
+		buf_printf(out, "%s%s", i ? ";" : "", request->headers[i].name);
 }
 
 static int sigv4_canonical_request(struct buf *out, struct http_request *request)
@@ -115,27 +109,22 @@ static int sigv4_canonical_request(struct buf *out, struct http_request *request
 	if (err)
 		return err;
 	query = strchrnul(url.path, '?');
-	err = buf_printf(out, "%s\n%.*s\n%s\n", request->method,
-			 url.path[0] == '/' ? (int)(query - url.path) : 1,
-			 url.path[0] == '/' ? url.path : "/", query[0] ? query + 1 : "");
-	for (size_t i = 0; i < request->header_count && !err; i++) {
+	buf_printf(out, "%s\n%.*s\n%s\n", request->method,
+		   url.path[0] == '/' ? (int)(query - url.path) : 1,
+		   url.path[0] == '/' ? url.path : "/", query[0] ? query + 1 : "");
+	for (size_t i = 0; i < request->header_count; i++) {
 		const struct http_header *header = &request->headers[i];
 
 		if (!strcmp(header->name, "x-amz-content-sha256"))
 			hash = header->value;
-		err = buf_printf(out, "%s:", header->name);
-		if (!err)
-			err = sigv4_append_value(out, header->value);
-		if (!err)
-			err = buf_append_string(out, "\n");
+		buf_printf(out, "%s:", header->name);
+		sigv4_append_value(out, header->value);
+		buf_append_string(out, "\n");
 	}
-	if (!err)
-		err = buf_append_string(out, "\n");
-	if (!err)
-		err = sigv4_append_names(out, request);
-	if (!err)
-		err = buf_printf(out, "\n%s", hash);
-	return err;
+	buf_append_string(out, "\n");
+	sigv4_append_names(out, request);
+	buf_printf(out, "\n%s", hash);
+	return out->err;
 }
 
 /* Derive the signing key for one day, region and service from the secret. */
@@ -172,7 +161,8 @@ static int sigv4_add_authorization(struct http_request *request, const struct si
 		return -EINVAL;
 	snprintf(text, sizeof(text), "AWS4-HMAC-SHA256\n%s\n%s\n%s", date, scope, request_hash);
 
-	err = sigv4_append_names(&names, request);
+	sigv4_append_names(&names, request);
+	err = names.err;
 	if (!err)
 		err = sigv4_signing_key(key, with, day);
 	if (!err)

@@ -17,29 +17,23 @@
 #define CONNECT_MS 3000
 #define WHOLE_MS   10000
 
-static int sts_add_parameter(struct buf *body, const char *name, const char *value)
+static void sts_add_parameter(struct buf *body, const char *name, const char *value)
 {
-	int err;
-
 	if (!value)
-		return 0;
-	err = buf_printf(body, "&%s=", name);
-	return err ? err : url_encode(body, value, false);
+		return;
+	buf_printf(body, "&%s=", name);
+	url_encode(body, value, false);
 }
 
-static int sts_add_role(struct buf *body, const struct sts_role *role)
+static void sts_add_role(struct buf *body, const struct sts_role *role)
 {
 	char session[48];
-	int err;
 
 	snprintf(session, sizeof(session), "asprof-agent-%d", (int)getpid());
-	err = sts_add_parameter(body, "RoleArn", role->arn);
-	if (!err)
-		err = sts_add_parameter(body, "RoleSessionName",
-					role->session ? role->session : session);
-	if (!err)
-		err = sts_add_parameter(body, "DurationSeconds", role->seconds);
-	return err ? err : sts_add_parameter(body, "ExternalId", role->external_id);
+	sts_add_parameter(body, "RoleArn", role->arn);
+	sts_add_parameter(body, "RoleSessionName", role->session ? role->session : session);
+	sts_add_parameter(body, "DurationSeconds", role->seconds);
+	sts_add_parameter(body, "ExternalId", role->external_id);
 }
 
 static int sts_make_url(struct aws *aws, struct buf *url)
@@ -138,10 +132,11 @@ int sts_assume(struct aws *aws, const struct sts_role *role, const struct creden
 	       struct credentials *out)
 {
 	struct buf body = BUF_INIT(8192);
-	int err = buf_append_string(&body, "Action=AssumeRole&Version=2011-06-15");
+	int err;
 
-	if (!err)
-		err = sts_add_role(&body, role);
+	buf_append_string(&body, "Action=AssumeRole&Version=2011-06-15");
+	sts_add_role(&body, role);
+	err = body.err;
 	if (!err)
 		err = sts_request(aws, role, &body, with, out);
 	buf_free(&body);
@@ -152,15 +147,15 @@ int sts_assume_web(struct aws *aws, const struct sts_role *role, const char *tok
 		   struct credentials *out)
 {
 	struct buf body = BUF_INIT(64 << 10);
+	/* All memory at once: a growing body would leave copies of the token. */
 	int err = buf_reserve(&body, 3 * strlen(token) + 4096);
 
-	if (!err)
-		err = buf_append_string(&body,
-					"Action=AssumeRoleWithWebIdentity&Version=2011-06-15");
-	if (!err)
-		err = sts_add_role(&body, role);
-	if (!err)
-		err = sts_add_parameter(&body, "WebIdentityToken", token);
+	if (!err) {
+		buf_append_string(&body, "Action=AssumeRoleWithWebIdentity&Version=2011-06-15");
+		sts_add_role(&body, role);
+		sts_add_parameter(&body, "WebIdentityToken", token);
+		err = body.err;
+	}
 	if (!err)
 		err = sts_request(aws, role, &body, NULL, out);
 	secret_buf_free(&body);

@@ -57,43 +57,38 @@ static bool is_word(char c)
 static int pyroscope_append_key(struct buf *out, const char *key)
 {
 	size_t length = strnlen(key, NAME_MAX_BYTES);
-	int err = 0;
 
 	/* Names that start with two underscores are reserved for the server. */
 	if (*key >= '0' && *key <= '9')
-		err = buf_append(out, "_", 1);
-	for (; !err && length > 1 && !is_word(key[0]) && !is_word(key[1]); length--)
+		buf_append(out, "_", 1);
+	for (; length > 1 && !is_word(key[0]) && !is_word(key[1]); length--)
 		key++;
-	for (size_t i = 0; !err && i < length; i++)
-		err = buf_append(out, is_word(key[i]) ? &key[i] : "_", 1);
-	return err;
+	for (size_t i = 0; i < length; i++)
+		buf_append(out, is_word(key[i]) ? &key[i] : "_", 1);
+	return out->err;
 }
 
 static int pyroscope_append_value(struct buf *out, const char *value)
 {
 	size_t length = strnlen(value, VALUE_MAX_BYTES);
-	int err = 0;
 
 	while (length && length == VALUE_MAX_BYTES && ((unsigned char)value[length] & 0xc0) == 0x80)
 		length--; /* do not split a UTF-8 character */
-	for (size_t i = 0; !err && i < length; i++)
-		err = buf_append(
-			out,
-			strchr(",{}", value[i]) || (unsigned char)value[i] < ' ' ? "_" : &value[i],
-			1);
-	return err;
+	for (size_t i = 0; i < length; i++)
+		buf_append(out,
+			   strchr(",{}", value[i]) || (unsigned char)value[i] < ' ' ? "_"
+										    : &value[i],
+			   1);
+	return out->err;
 }
 
-static int pyroscope_append_service(struct buf *out, const char *service)
+static void pyroscope_append_service(struct buf *out, const char *service)
 {
 	size_t length = strnlen(service, VALUE_MAX_BYTES);
-	int err = 0;
 
-	for (size_t i = 0; !err && i < length; i++)
-		err = buf_append(
-			out, is_word(service[i]) || strchr("-./", service[i]) ? &service[i] : "_",
-			1);
-	return err;
+	for (size_t i = 0; i < length; i++)
+		buf_append(out,
+			   is_word(service[i]) || strchr("-./", service[i]) ? &service[i] : "_", 1);
 }
 
 static const char *pyroscope_label_name(const struct identity *identity,
@@ -141,11 +136,12 @@ static int pyroscope_append_label(struct buf *out, size_t start, const char *nam
 int pyroscope_name(struct buf *out, const struct identity *identity)
 {
 	const char *service = identity_get(identity, "service.name");
-	int err = pyroscope_append_service(out, service && *service ? service : "unknown");
 	size_t labels = 0, start;
+	int err;
 
-	if (!err)
-		err = buf_append(out, "{", 1);
+	pyroscope_append_service(out, service && *service ? service : "unknown");
+	buf_append(out, "{", 1);
+	err = out->err;
 	start = out->length;
 	for (size_t i = 0; !err && i < identity->count && labels < LABELS_MAX; i++) {
 		const struct identity_label *label = &identity->labels[i];

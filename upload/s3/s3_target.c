@@ -45,20 +45,17 @@ static int append_bucket(struct buf *out, struct aws *aws, const char *endpoint,
 	if (err)
 		return err;
 	if (!wants_host_style(aws, bucket, custom, url.https)) {
-		err = buf_printf(out, "%s%s", endpoint,
-				 endpoint[strlen(endpoint) - 1] == '/' ? "" : "/");
-		if (!err)
-			err = url_encode(out, bucket, false);
-		return err ? err : buf_append_string(out, "/");
+		buf_printf(out, "%s%s", endpoint, endpoint[strlen(endpoint) - 1] == '/' ? "" : "/");
+		url_encode(out, bucket, false);
+	} else {
+		buf_printf(out, "%s://", url.https ? "https" : "http");
+		url_encode(out, bucket, false);
+		buf_printf(out, ".%s", url.host);
+		if (url.port_written)
+			buf_printf(out, ":%u", url.port);
 	}
-	err = buf_printf(out, "%s://", url.https ? "https" : "http");
-	if (!err)
-		err = url_encode(out, bucket, false);
-	if (!err)
-		err = buf_printf(out, ".%s", url.host);
-	if (!err && url.port_written)
-		err = buf_printf(out, ":%u", url.port);
-	return err ? err : buf_append_string(out, "/");
+	buf_append_string(out, "/");
+	return out->err;
 }
 
 /* Check the settings that need no lookup. */
