@@ -75,6 +75,38 @@ START_TEST(what_is_taken_is_what_was_put)
 }
 END_TEST
 
+/* A change of the settings frees the old ones; the host's name is on a stack. */
+START_TEST(its_words_are_its_own)
+{
+	char host[] = "machine", group[] = "team", tags[] = "owner=me", version[] = "1.2";
+	struct report report = a_report(1000);
+	struct stored_report held;
+
+	report.host = host;
+	report.group = group;
+	report.tags = tags;
+	report.version = version;
+	ck_assert_int_eq(store->put(store, &report, A), 0);
+	for (size_t i = 0; i < 4; i++) {
+		char *text = (char *[]){ host, group, tags, version }[i];
+
+		memset(text, 'x', strlen(text));
+	}
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
+	ck_assert_str_eq(held.report.host, "machine");
+	ck_assert_str_eq(held.report.group, "team");
+	ck_assert_str_eq(held.report.tags, "owner=me");
+	ck_assert_str_eq(held.report.version, "1.2");
+	store->settle(store, &held, A);
+	report.host = report.group = report.tags = report.version = NULL;
+	ck_assert_int_eq(store->put(store, &report, A), 0);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
+	ck_assert_ptr_null(held.report.host);
+	ck_assert_ptr_null(held.report.group);
+	store->settle(store, &held, A);
+}
+END_TEST
+
 START_TEST(the_oldest_makes_room)
 {
 	struct stored_report held;
@@ -146,6 +178,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, what_is_taken_is_what_was_put);
+	tcase_add_test(tcase, its_words_are_its_own);
 	tcase_add_test(tcase, the_oldest_makes_room);
 	tcase_add_test(tcase, what_is_being_delivered_stays);
 	tcase_add_loop_test(tcase, what_cannot_be_kept_is_counted, 0, sizeof(bad) / sizeof(bad[0]));

@@ -16,7 +16,8 @@ struct cJSON;
 /* Older reports are dropped. */
 #define STORE_AGE_MAX_MS (24ull * 3600 * 1000)
 
-/* A report taken out for delivery; the strings of REPORT point into this struct. */
+/* A report taken out for delivery; the strings of REPORT point into this struct, or into the store, which
+ * keeps them until settle(). */
 struct stored_report {
 	struct report report;
 	char executable[NAME_FILE_SIZE], engine[32], engine_version[64], group[512], tags[4096];

@@ -15,6 +15,7 @@ struct item {
 	struct item *next; /* newer */
 	struct report report;
 	char executable[NAME_FILE_SIZE], engine[32], engine_version[64];
+	char *texts; /* malloc'd: the other strings of REPORT, whose own may change or be freed */
 	unsigned int pending;
 	uint64_t id;
 	off_t offset;
@@ -46,6 +47,12 @@ static void store_memory_punch(const struct memory *memory, off_t offset, uint64
 		  store_memory_align((off_t)length));
 }
 
+static void item_free(struct item *item)
+{
+	free(item->texts);
+	free(item);
+}
+
 static void store_memory_remove(struct memory *memory, struct item **link)
 {
 	struct item *item = *link;
@@ -54,7 +61,7 @@ static void store_memory_remove(struct memory *memory, struct item **link)
 	memory->store.losses.spooled_bytes -= item->length;
 	memory->store.waiting--;
 	store_memory_punch(memory, item->offset, item->length);
-	free(item);
+	item_free(item);
 	if (!memory->first && !ftruncate(memory->fd, 0))
 		memory->end = 0;
 }
@@ -75,14 +82,34 @@ static void store_memory_make_room(struct memory *memory, uint64_t length)
 	}
 }
 
-static void store_memory_copy_strings(struct item *item, const struct report *report)
+/* Returns 0 or -ENOMEM. */
+static int store_memory_copy_strings(struct item *item, const struct report *report)
 {
+	const char **const texts[] = { &item->report.host, &item->report.group, &item->report.tags,
+				       &item->report.version };
+	size_t size = 0;
+	char *end;
+
 	item->report = *report;
 	item->report.part_count = 1;
 	snprintf(item->executable, sizeof(item->executable), "%s", report->executable);
 	snprintf(item->engine, sizeof(item->engine), "%s", report->engine ? report->engine : "");
 	snprintf(item->engine_version, sizeof(item->engine_version), "%s",
 		 report->engine_version ? report->engine_version : "");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		size += *texts[i] ? strlen(*texts[i]) + 1 : 0;
+	item->texts = end = malloc(size + 1);
+	if (!end)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *text = *texts[i];
+
+		if (!text)
+			continue;
+		*texts[i] = end;
+		end = stpcpy(end, text) + 1;
+	}
+	return 0;
 }
 
 /* Append REPORT to the file. On failure nothing remains. */
@@ -115,12 +142,13 @@ static int store_memory_append(struct memory *memory, const struct report *repor
 
 	if (!item)
 		return -ENOMEM;
-	err = store_memory_write(memory, report, item);
+	err = store_memory_copy_strings(item, report);
+	if (!err)
+		err = store_memory_write(memory, report, item);
 	if (err) {
-		free(item);
+		item_free(item);
 		return err;
 	}
-	store_memory_copy_strings(item, report);
 	item->pending = pending;
 	item->id = ++memory->serial;
 	memory->store.losses.spooled_bytes += item->length;
