@@ -141,8 +141,8 @@ struct reporter {
 	void (*drain)(struct reporter *reporter, uint64_t deadline_ns);
 
 	/* Create FILES for the running recording; they outlive the process. Append to NOTE the data that a later
-	 * process needs to deliver the recording here; REPORT describes its origin. Returns 0, or -errno; -ENOENT
-	 * without a spool. NULL when the reporter never has one. */
+	 * process needs to deliver the recording here; REPORT describes its origin. With FILES NULL, make only the
+	 * NOTE. Returns 0, or -errno; -ENOENT without a spool. NULL when the reporter never has one. */
 	int (*create_running_files)(struct reporter *reporter, const struct report *report,
 				    struct running_files *files, struct buf *note);
 

@@ -34,20 +34,45 @@ void running_files_close(struct running_files *files)
 			close(fds[i]);
 }
 
+/* Write NOTE beside the current JSON. */
+static int running_files_write_json(struct running_files *files, const struct buf *note,
+				    struct running_place *place)
+{
+	uint32_t first = sizeof(struct running_head);
+
+	if (note->length > RUNNING_NOTE_MAX)
+		return -EFBIG;
+	*place = (struct running_place){ .at = first, .length = (uint32_t)note->length };
+	if (files->place.length && first + place->length > files->place.at)
+		place->at = files->place.at + files->place.length;
+	return fd_write(files->note, note->data, note->length, (off_t)place->at);
+}
+
 int running_files_write_note(struct running_files *files, const struct buf *note)
 {
-	struct running_head head = { .magic = RUNNING_MAGIC,
-				     .version = RUNNING_VERSION,
-				     .note_length = (uint32_t)note->length };
-	int err = note->length > RUNNING_NOTE_MAX ? -EFBIG : 0;
+	struct running_head head = { .magic = RUNNING_MAGIC, .version = RUNNING_VERSION };
+	int err = running_files_write_json(files, note, &head.note);
 
 	/* The head is written last: a file without one is not read. */
-	if (!err)
-		err = fd_write(files->note, note->data, note->length, sizeof(head));
 	if (!err)
 		err = fd_write(files->note, &head, sizeof(head), 0);
 	if (err)
 		running_files_close(files);
+	else
+		files->place = head.note;
+	return err;
+}
+
+int running_files_replace_note(struct running_files *files, const struct buf *note)
+{
+	struct running_place place;
+	int err = running_files_write_json(files, note, &place);
+
+	if (!err)
+		err = fd_write(files->note, &place, sizeof(place),
+			       (off_t)offsetof(struct running_head, note));
+	if (!err)
+		files->place = place;
 	return err;
 }
 

@@ -15,17 +15,24 @@
 
 #include "core/buf.h"
 
-/* Head of the note's file. JSON follows, which describes the process and its destinations. */
+/* Place of the JSON in the note's file. */
+struct running_place {
+	uint32_t at, length;
+};
+
+/* Head of the note's file. JSON follows, which describes the process and its destinations. A new JSON never replaces
+ * the bytes of the current one. */
 struct running_head {
 	char magic[8];
 	uint32_t version;
-	uint32_t note_length;
+	struct running_place note;
+	uint32_t unused;
 	uint64_t cut;        /* chunks before this offset were passed to the reporters */
 	uint64_t memory_cut; /* the same for the recording of native memory */
 };
 
 #define RUNNING_MAGIC    "asprun\r\n"
-#define RUNNING_VERSION  3u
+#define RUNNING_VERSION  4u
 #define RUNNING_NOTE_MAX (64u << 10)
 
 /* Suffixes of the file names. */
@@ -37,6 +44,7 @@ struct running_head {
 struct running_files {
 	int dir, note, chunks, memory; /* -1: none */
 	char name[256];                /* prefix of their names in DIR */
+	struct running_place place;    /* of the JSON in NOTE; all 0: none yet */
 };
 
 #define RUNNING_FILES_NONE                                        \
@@ -46,6 +54,9 @@ struct running_files {
 
 /* Write NOTE, the JSON, to the new FILES. Returns 0, or -errno; then the files are closed and removed. */
 int running_files_write_note(struct running_files *files, const struct buf *note);
+
+/* Write NOTE, which describes the process from now on. Returns 0, or -errno; then the former JSON stays. */
+int running_files_replace_note(struct running_files *files, const struct buf *note);
 
 /* Duplicate the descriptor of the recording's file, or of the file for native memory. The caller closes it. Returns
  * it or -errno. */

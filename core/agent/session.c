@@ -55,27 +55,53 @@ static struct report session_describe(const struct session *s, char host[HOST_NA
 	return report;
 }
 
-/* Create the files of the running recording in the spool. Returns 0 or -errno. */
-static int session_create_running_files(struct session *s)
+/* Make the note of the running recording, and with FILES its files in the spool. Returns 0 or -errno. */
+static int session_describe_running(const struct session *s, struct running_files *files,
+				    struct buf *note)
 {
-	struct buf note = BUF_INIT(RUNNING_NOTE_MAX);
 	char host[HOST_NAME_MAX + 1];
 	struct report origin = session_describe(s, host);
 	int err = -ENOENT;
 
-	s->running_files = (struct running_files)RUNNING_FILES_NONE;
 	for (size_t i = 0; i < s->with.reporter_count && err; i++) {
 		struct reporter *reporter = s->with.reporters[i];
 
 		if (reporter->create_running_files)
-			err = reporter->create_running_files(reporter, &origin, &s->running_files,
-							     &note);
+			err = reporter->create_running_files(reporter, &origin, files, note);
 	}
+	return err;
+}
+
+/* Create the files of the running recording in the spool. Returns 0 or -errno. */
+static int session_create_running_files(struct session *s)
+{
+	struct buf note = BUF_INIT(RUNNING_NOTE_MAX);
+	int err;
+
+	s->running_files = (struct running_files)RUNNING_FILES_NONE;
+	err = session_describe_running(s, &s->running_files, &note);
 	if (!err)
 		err = running_files_write_note(&s->running_files, &note);
 	s->has_running_files = !err;
 	buf_free(&note);
 	return err;
+}
+
+void session_update_running_files(struct session *s)
+{
+	struct buf note = BUF_INIT(RUNNING_NOTE_MAX);
+	int err;
+
+	if (!s->has_running_files || s->has_spool_failed)
+		return;
+	err = session_describe_running(s, NULL, &note);
+	if (!err)
+		err = running_files_replace_note(&s->running_files, &note);
+	if (err)
+		log_warn("cannot write the new settings to " OPTION_PREFIX
+			 "SPOOL_DIR: %s; after SIGKILL the unreported data has the old ones",
+			 strerror(-err));
+	buf_free(&note);
 }
 
 static bool source_is_served(const struct source *source)

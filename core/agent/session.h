@@ -98,6 +98,9 @@ void session_forget_captures(struct session *session);
  * session is paused. */
 int session_restart(struct session *session);
 
+/* Write the current settings to the running recording's files in the spool, if there are any. A failure is logged. */
+void session_update_running_files(struct session *session);
+
 /* True when the engine may be started again. */
 bool session_can_restart(const struct session *session);
 

@@ -221,6 +221,7 @@ static int call_set_options(struct session *s, struct live_call *call)
 	s->own = wanted;
 	s->settings = &s->own;
 	err = call_apply_settings(s, call, &before);
+	session_update_running_files(s);
 	if (s->own.log != before.log)
 		shared->log.level = (int)s->own.log;
 	s->texts = texts;

@@ -5,8 +5,10 @@
 survives=$(program survives)
 spool=$work/spool
 mkdir "$spool"
-# kill_one NAME: its finished chunk is then in the spool, for a destination that no other process has.
+# kill_one NAME [SETTING]: its finished chunk is then in the spool, for a destination that no other process has. SETTING
+# is set while it runs.
 kill_one() {
+	local victim
 	profiled "$work/$1.out" builtin SPOOL_DIR="$spool" CPU_INTERVAL=1ms REPORTING_INTERVAL=1h "$survives" "$work/$1.book" &
 	pid=$!
 	for _ in $(seq 1000); do
@@ -14,7 +16,12 @@ kill_one() {
 		sleep 0.02
 	done
 	sleep 0.5
-	kill -9 "$(pgrep -P $pid -x survives || echo $pid)"
+	victim=$(pgrep -P $pid -x survives || echo $pid)
+	if [ $# -gt 1 ]; then
+		"$agent" set "$victim" "$2" >/dev/null || fail "cannot set $2"
+		sleep 2.5 # until the next chunk is finished
+	fi
+	kill -9 "$victim"
 	wait $pid 2>/dev/null
 }
 # left WHAT: number of files of that kind in the spool.
@@ -52,3 +59,8 @@ for profile in "$work/out"/*.jfr; do
 done
 [ -z "$(find "$spool" -type f)" ] || fail "the spool holds still: $(ls -A "$spool")"
 "$agent" recover "$spool" 2>&1 | grep -q 'no killed process left' || fail "it finds more"
+
+# Data has the settings that it was recorded with, also if they were changed.
+kill_one third PROFILING_GROUP=changed
+"$agent" recover "$spool" >"$work/said" 2>"$work/err" || fail "recover after set: $(cat "$work/err")"
+grep -q '"group":"changed"' "$spool"/*.spool.json || fail "the group before set: $(cat "$spool"/*.spool.json)"

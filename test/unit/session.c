@@ -279,13 +279,17 @@ static int create_running_file(const struct running_files *files, const char *en
 }
 
 static uint64_t running_interval_ns; /* of the note */
+static int keep_error;
 
 static int keep(struct reporter *unused, const struct report *whom, struct running_files *files,
 		struct buf *note_of)
 {
 	(void)unused;
-	(void)note_of;
 	running_interval_ns = whom->sampling.interval_ns;
+	if (whom->group)
+		ck_assert_int_eq(buf_append_string(note_of, whom->group), 0);
+	if (!files)
+		return keep_error;
 	files->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(files->name, sizeof(files->name), ".kept");
 	files->note = create_running_file(files, RUNNING_NOTE);
@@ -419,6 +423,60 @@ START_TEST(running_files_are_created_again_with_other_intervals)
 }
 END_TEST
 
+/* PROFILING_GROUP is set to each. */
+static const char *const groups[] = { "a", "longer", "b", "still longer", "c", "d" };
+
+/* The note in the spool as a recovering process reads it. */
+static void read_note(char text[64])
+{
+	struct running_place place = read_head().note;
+	char path[sizeof(dir) + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/.kept%s", dir, RUNNING_NOTE);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_uint_lt(place.length, 64);
+	memset(text, 0, 64);
+	ck_assert_int_eq(fd_read(fd, text, place.length, (off_t)place.at), 0);
+	close(fd);
+}
+
+/* A recovered report has the settings of its data. */
+START_TEST(note_in_the_spool_follows_the_settings)
+{
+	static struct live_call call = { .request = LIVE_OPTIONS,
+					 .options = { { .name = "PROFILING_GROUP" } },
+					 .option_count = 1 };
+	struct session session = new_session(true);
+	char text[64];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	reporter.create_running_files = keep;
+	config.spool_dir = dir;
+	ck_assert_int_eq(session_start(&session), 0);
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		call.options[0].value = groups[i];
+		ck_assert_int_eq(session_answer(&session, &call), 0);
+		ck_assert_int_eq(call.err, 0);
+		read_note(text);
+		ck_assert_str_eq(text, groups[i]);
+		ck_assert_uint_eq(read_head().cut, (i + 1) * CHUNK);
+	}
+	ck_assert_int_lt(size_of(RUNNING_NOTE), sizeof(struct running_head) + 64);
+	/* The former note is not damaged. */
+	keep_error = -ENOSPC;
+	call.options[0].value = "none";
+	ck_assert_int_eq(session_answer(&session, &call), 0);
+	ck_assert_int_eq(call.err, 0);
+	read_note(text);
+	ck_assert_str_eq(text, "d");
+	keep_error = 0;
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 START_TEST(one_that_does_not_start_is_told)
 {
 	struct session session = new_session(true);
@@ -487,6 +545,7 @@ int main(void)
 	tcase_add_test(tests, finished_chunks_are_in_the_spool);
 	tcase_add_test(tests, an_engine_ends_its_chunks_in_its_own_way);
 	tcase_add_test(tests, running_files_are_created_again_with_other_intervals);
+	tcase_add_test(tests, note_in_the_spool_follows_the_settings);
 	tcase_add_test(tests, one_that_does_not_start_is_told);
 	tcase_add_test(tests, one_that_breaks_is_told);
 	tcase_add_test(tests, rubbish_is_no_report);

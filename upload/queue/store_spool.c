@@ -328,7 +328,7 @@ static int spool_keep(struct store *store, const struct report *report, unsigned
 	if (!spool_is_ready(spool))
 		return -EACCES;
 	err = spool_note_write(note, &held, spool->names, spool->count);
-	return err ? err : spool_running_make(files, spool->dir, report);
+	return err || !files ? err : spool_running_make(files, spool->dir, report);
 }
 
 static int spool_update_note(struct spool *spool, const struct stored_report *held)

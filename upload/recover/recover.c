@@ -82,10 +82,10 @@ static int recover_read_head(struct running *r)
 	if (!head->magic[0])
 		return -ENODATA; /* its process ended before it wrote the head, which is last */
 	if (memcmp(head->magic, RUNNING_MAGIC, sizeof(head->magic)) ||
-	    head->version != RUNNING_VERSION || head->note_length > RUNNING_NOTE_MAX ||
+	    head->version != RUNNING_VERSION || head->note.length > RUNNING_NOTE_MAX ||
 	    head->cut > INT64_MAX / 2 || head->memory_cut > INT64_MAX / 2)
 		return -EBADMSG;
-	err = spool_note_read(&r->held, r->note, sizeof(*head), head->note_length, NULL, 0);
+	err = spool_note_read(&r->held, r->note, head->note.at, head->note.length, NULL, 0);
 	if (!err) {
 		r->result.report = &r->held.report;
 		r->result.pending = spool_note_pending(&r->held);
