@@ -416,14 +416,22 @@ START_TEST(none_is_woken_for_nothing)
 }
 END_TEST
 
+static struct report a_whole_report(uint64_t interval_ms)
+{
+	struct report report = a_report(recently());
+
+	report.interval_ms = interval_ms;
+	report.start_ms = report.end_ms - interval_ms;
+	return report;
+}
+
 /* A process in a thousand sends within so short a time. */
 START_TEST(each_process_sends_at_a_time_of_its_own)
 {
-	struct report report = a_report(recently()), early = report;
+	struct report report = a_whole_report(3600000), early = report;
 	unsigned int at_once = 0;
 
-	config.reporting_interval_ns = 3600 * 1000000000ull;
-	early.interval_ms = 5000;
+	early.start_ms = early.end_ms - 1000;
 	for (int i = 0; i < 5; i++) {
 		open_queue();
 		at_once += is_sent_within(&report, 50);
@@ -431,9 +439,29 @@ START_TEST(each_process_sends_at_a_time_of_its_own)
 		queue->close(queue);
 	}
 	ck_assert_uint_lt(at_once, 5);
-	config.reporting_interval_ns = 5 * 1000000000ull;
+	report = a_whole_report(5000);
 	open_queue();
 	ck_assert(is_sent_within(&report, 20000));
+	queue->close(queue);
+}
+END_TEST
+
+/* After a shorter REPORTING_INTERVAL was set: reports that follow each other faster than the delay
+ * do not prolong it, and the new interval's delay is shorter. */
+START_TEST(a_delay_ends)
+{
+	struct report often = a_whole_report(10000), later = a_whole_report(3600000),
+		      short_one = a_whole_report(5000);
+	uint64_t began = clock_monotonic_ns();
+
+	config.reporting_interval_ns = 3600 * 1000000000ull; /* at the start */
+	open_queue();
+	while (!is_sent_within(&often, 20))
+		ck_assert_uint_lt(clock_monotonic_ns() - began, 20000000000u);
+	queue->close(queue);
+	open_queue();
+	is_sent_within(&later, 50);
+	ck_assert(is_sent_within(&short_one, 5000));
 	queue->close(queue);
 }
 END_TEST
@@ -615,6 +643,7 @@ int main(void)
 	tcase_add_test(tcase, spool_outlives_the_process);
 	tcase_add_test(tcase, none_is_woken_for_nothing);
 	tcase_add_test(tcase, each_process_sends_at_a_time_of_its_own);
+	tcase_add_test(tcase, a_delay_ends);
 	tcase_add_test(tcase, backoff_grows_to_half_a_minute);
 	tcase_add_test(tcase, a_first_success_sends_the_rest);
 	tcase_add_loop_test(tcase, what_is_forgotten_is_said, 0, 2);

@@ -317,6 +317,7 @@ static void *delivery_run(void *argument)
 		/* Notify once only: a woken thread searches again and would notify this one. */
 		if (delivery->phase != DELIVERY_RESTS) {
 			delivery->phase = DELIVERY_RESTS;
+			delivery->next_ns = 0; /* the next report begins a new delay */
 			deliveries_notify(deliveries);
 		}
 		if (deliveries_recover(deliveries)) {

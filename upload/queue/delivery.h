@@ -31,8 +31,8 @@ struct delivery {
 	unsigned int bit;            /* in a report's pending */
 	unsigned int failures;       /* consecutive */
 	struct store_mark failed_at; /* the last failed report; later reports are tried first */
-	uint64_t next_ns;            /* earliest next try, monotonic clock */
-	bool running;                /* has a thread */
+	uint64_t next_ns; /* earliest next try, monotonic clock; 0: now, and no delay has begun */
+	bool running;     /* has a thread */
 	enum delivery_phase phase;
 	enum delivery_result result;
 	uint64_t delivered, failed; /* reports delivered, and tries that failed */

@@ -21,17 +21,18 @@
 #define SAY_NS 50000000ull
 
 /* With shorter intervals, reports are sent without delay. */
-#define PHASE_LEAST_NS 10000000000ull
+#define PHASE_LEAST_MS 10000
 
 /* Longest delay: a machine that dies loses delayed reports. */
-#define PHASE_MOST_NS (60 * 1000000000ull)
+#define PHASE_MOST_MS 60000
 
 struct queue {
 	struct reporter reporter;
 	const struct config *config;
 	struct deliveries deliveries;
 	const char *names[REPORTERS_MAX];
-	uint64_t phase_ns;    /* delay between the end of the interval and the upload */
+	uint64_t
+		phase; /* delay of an upload, in 2^-32 of the reporting interval, which may change */
 	uint64_t last_second; /* in which a report ended */
 	uint32_t last_unique;
 	int logged_spool_error; /* the last logged error; 0 after a success */
@@ -131,18 +132,28 @@ static int queue_store(struct queue *queue, const struct report *report, unsigne
 /* A fleet that was started at once would upload at once. So each process delays its reports by
  * its own random time. Reports that were requested before the interval's end, and the last one,
  * are not delayed. */
+static uint64_t queue_phase_ns(const struct queue *queue, uint64_t interval_ms)
+{
+	if (interval_ms < PHASE_LEAST_MS)
+		return 0;
+	if (interval_ms > PHASE_MOST_MS)
+		interval_ms = PHASE_MOST_MS;
+	return interval_ms * 1000000 * queue->phase >> 32;
+}
+
+/* A delay that has begun is not prolonged: reports may follow each other faster. */
 static void queue_delay(const struct queue *queue, struct delivery *delivery,
 			const struct report *report)
 {
-	uint64_t when_ns = clock_monotonic_ns() + queue->phase_ns;
+	uint64_t phase_ns = queue_phase_ns(queue, report->interval_ms);
+	uint64_t when_ns = clock_monotonic_ns() + phase_ns;
 	bool whole = report->end_ms - report->start_ms >= report->interval_ms / 10 * 9;
 
-	if (!queue->phase_ns || delivery->failures || delivery->phase == DELIVERY_TRIES ||
-	    queue->deliveries.draining)
+	if (delivery->failures || delivery->phase == DELIVERY_TRIES || queue->deliveries.draining)
 		return;
-	if (!whole || report->final)
+	if (!whole || report->final || !phase_ns)
 		delivery->next_ns = 0;
-	else if (delivery->reporter->cancel && delivery->next_ns < when_ns)
+	else if (delivery->reporter->cancel && (!delivery->next_ns || when_ns < delivery->next_ns))
 		delivery->next_ns = when_ns;
 }
 
@@ -316,10 +327,7 @@ int queue_open(struct reporter **out, struct reporter *const *reporters, size_t 
 		.add_status = queue_status,
 	};
 	queue->config = config;
-	if (config->reporting_interval_ns >= PHASE_LEAST_NS)
-		queue->phase_ns = random_below(config->reporting_interval_ns < PHASE_MOST_NS
-						       ? config->reporting_interval_ns
-						       : PHASE_MOST_NS);
+	queue->phase = random_below(1ull << 32);
 	lost_reports_reset();
 	deliveries_init(&queue->deliveries);
 	for (size_t i = 0; i < count; i++) {
