@@ -395,6 +395,41 @@ START_TEST(splits_what_a_collector_finds_too_large)
 }
 END_TEST
 
+static const struct {
+	const char *one, *other;
+	bool are_same;
+} header_pairs[] = {
+	{ NULL, NULL, true },
+	{ "X-Scope-OrgID=a", "X-Scope-OrgID=a", true },
+	{ "X-Scope-OrgID=a", "X-Scope-OrgID=b", false },
+	{ "X-Scope-OrgID=a", NULL, false },
+	{ "X-Scope-OrgID=a", "X-Other=a", false },
+	{ "A=1,B=2", "b=2,a=1", true },
+	{ "A=1,B=2", "A=2,B=1", false },
+	/* New credentials deliver what waits. */
+	{ "Authorization=Bearer secret", "authorization=Bearer other", true },
+	{ "Authorization=Bearer secret", NULL, true },
+	{ "Cookie=secret", "Cookie=other", false },
+};
+
+/* Another process on the same spool delivers a report only as the same tenant. */
+START_TEST(a_destination_is_a_tenants)
+{
+	const struct push_form *form = forms[_i & 1];
+	size_t pair = (size_t)_i / 2;
+	char *one;
+
+	begin(form, header_pairs[pair].one);
+	one = strdup(reporter->destination);
+	ck_assert_ptr_nonnull(one);
+	begin(form, header_pairs[pair].other);
+	ck_assert_msg(!strcmp(one, reporter->destination) == header_pairs[pair].are_same, "%s, %s",
+		      one, reporter->destination);
+	ck_assert_ptr_null(strstr(one, "secret"));
+	free(one);
+}
+END_TEST
+
 #define MANY_CHUNKS 4
 #define MANY_STACKS 10000
 #define SOME_STACKS 1000
@@ -849,6 +884,8 @@ int main(void)
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));
+	tcase_add_loop_test(tcase, a_destination_is_a_tenants, 0,
+			    2 * sizeof(header_pairs) / sizeof(header_pairs[0]));
 	tcase_add_test(tcase, is_unsure_for_a_while);
 	tcase_add_loop_test(tcase, gives_up_what_is_no_recording, 0, 2);
 	tcase_add_loop_test(tcase, reads_pairs, 0, COUNT(pairs));

@@ -11,6 +11,7 @@
 
 #include "core/log.h"
 #include "core/show_url.h"
+#include "upload/aws/sigv4.h"
 #include "upload/http/url.h"
 #include "upload/queue/origin.h"
 #include "upload/queue/pairs.h"
@@ -161,14 +162,23 @@ int push_judge(long status, bool is_500_final)
 	}
 }
 
-static int push_add_header(void *arg, const char *key, const char *value)
+#define HEADER_NAME_SIZE 128
+
+/* Copy KEY in lower case to NAME. */
+static void header_name(char name[HEADER_NAME_SIZE], const char *key)
 {
-	char name[128];
 	size_t i;
 
-	for (i = 0; key[i] && i + 1 < sizeof(name); i++)
+	for (i = 0; key[i] && i + 1 < HEADER_NAME_SIZE; i++)
 		name[i] = (char)(key[i] >= 'A' && key[i] <= 'Z' ? key[i] | 0x20 : key[i]);
 	name[i] = '\0';
+}
+
+static int push_add_header(void *arg, const char *key, const char *value)
+{
+	char name[HEADER_NAME_SIZE];
+
+	header_name(name, key);
 	if (name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~")])
 		return -EINVAL;
 	return http_request_header(arg, name, "%s", value);
@@ -520,12 +530,70 @@ static void push_close(struct reporter *reporter)
 	free(push);
 }
 
+/* Headers that select whose data it is, as X-Scope-OrgID does. The credentials in "authorization" are not among
+ * them: new ones must not orphan the waiting reports. */
+struct selection {
+	uint64_t hash; /* a sum, so that the order does not matter; values may be secret */
+	bool any;
+};
+
+static int selection_add(void *arg, const char *key, const char *value)
+{
+	struct selection *selection = arg;
+	struct buf text = BUF_INIT(BODY_MAX);
+	char name[HEADER_NAME_SIZE], hash[SIGV4_HASH_SIZE];
+	int err;
+
+	header_name(name, key);
+	if (!strcmp(name, "authorization"))
+		return 0;
+	err = buf_append_string(&text, name);
+	if (!err)
+		err = buf_append_string(&text, ":");
+	if (!err)
+		err = buf_append_string(&text, value);
+	if (!err)
+		err = sigv4_hash(hash, text.data, text.length);
+	buf_free(&text);
+	if (err)
+		return err;
+	hash[16] = '\0';
+	selection->hash += strtoull(hash, NULL, 16);
+	selection->any = true;
+	return 0;
+}
+
+/* Set PUSH's destination: without the headers another process with this URL would deliver the report to its own
+ * tenant. */
+static int push_set_destination(struct push *push)
+{
+	char shown[SHOW_URL_SIZE], headers[32] = "";
+	struct selection selection = { 0 };
+	int err = 0;
+
+	if (push->settings.headers)
+		err = pairs_each(push->settings.headers, push->form->decode_headers, selection_add,
+				 &selection);
+	if (err)
+		return err;
+	if (selection.any)
+		snprintf(headers, sizeof(headers), " headers %016" PRIx64, selection.hash);
+	if (asprintf(&push->destination, "%s %s%s", push->form->name,
+		     show_url(shown, push->settings.url), headers) < 0) {
+		push->destination = NULL;
+		return -ENOMEM;
+	}
+	push->reporter.destination = push->destination;
+	return 0;
+}
+
 int push_open_with(struct reporter **out, const struct push_form *form,
 		   const struct push_settings *settings, const struct config *config,
 		   char *const *environment, struct http *http, int64_t (*now)(void))
 {
 	char shown[SHOW_URL_SIZE];
 	struct push *push;
+	int err;
 
 	if (!url_is_base(settings->url)) {
 		log_error("cannot deliver to %s: %s is not an http or https URL without user, "
@@ -538,12 +606,7 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 		return -ENOMEM;
 	push->settings = *settings;
 	push->environment.entries = environment;
-	if (asprintf(&push->destination, "%s %s", form->name, show_url(shown, settings->url)) < 0) {
-		free(push);
-		return -ENOMEM;
-	}
 	push->reporter = (struct reporter){ .name = form->name,
-					    .destination = push->destination,
 					    .deliver = push_deliver,
 					    .close = push_close,
 					    .cancel = push_cancel };
@@ -553,6 +616,11 @@ int push_open_with(struct reporter **out, const struct push_form *form,
 	push->aws.environment = &push->environment;
 	push->aws.now = now;
 	push->aws.stop = &push->stop;
+	err = push_set_destination(push);
+	if (err) {
+		free(push);
+		return err;
+	}
 	*out = &push->reporter;
 	return 0;
 }
