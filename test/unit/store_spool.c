@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "core/clock.h"
 #include "core/fd.h"
@@ -17,6 +18,7 @@
 #include "upload/files/name.h"
 #include "upload/files/temporary.h"
 #include "upload/queue/origin.h"
+#include "upload/queue/spool_note.h"
 #include "upload/queue/store.h"
 
 #define A 1u
@@ -26,7 +28,27 @@
 #define EACH (2ull * FOLDER_BLOCK)
 #define MUCH (100 * EACH)
 
+#define STEM "prog_42_2026-11-21T02-10-00Z"
+
 static const char *const names[] = { "a", "b" };
+
+/* What the file system does with locks. */
+static enum { LOCKS, NO_LOCKS, LOCKS_OF_NFS4 } locks;
+
+/* Replaces the C library's. NFSv4 locks only what is open for writing. */
+int flock(int fd, int operation)
+{
+	if (locks == NO_LOCKS) {
+		errno = ENOLCK;
+		return -1;
+	}
+	if (locks == LOCKS_OF_NFS4 && operation & LOCK_EX &&
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+		errno = EBADF;
+		return -1;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
+}
 
 static void setup(void)
 {
@@ -115,6 +137,58 @@ START_TEST(what_is_taken_is_what_was_put)
 	store->settle(store, &held, A);
 	ck_assert_int_eq(folder_count(""), 0);
 	store->close(store);
+}
+END_TEST
+
+/* Reports are delivered, and the limit holds. */
+START_TEST(works_on_nfs)
+{
+	struct stored_report held;
+	struct store *store;
+
+	locks = LOCKS_OF_NFS4;
+	store = open_one(2 * EACH, names);
+	for (unsigned int i = 0; i < 4; i++)
+		put(store, 10000 - 1000 * i, A);
+	ck_assert_int_eq(folder_count(".jfr"), 2);
+	ck_assert_int_eq(store->take(store, A, NULL, &held), 0);
+	store->settle(store, &held, A);
+	ck_assert_int_eq(folder_count(".jfr"), 1);
+	store->close(store);
+	locks = LOCKS;
+}
+END_TEST
+
+/* Two processes would deliver the same report. */
+START_TEST(needs_locks)
+{
+	struct store *store;
+
+	locks = NO_LOCKS;
+	ck_assert_int_eq(store_spool_open(&store, folder, MUCH, names, 2), -ENOLCK);
+	ck_assert_int_eq(folder_count(""), 0);
+	locks = LOCKS;
+}
+END_TEST
+
+/* As in a read-only copy of a spool. Root could write. */
+START_TEST(reads_what_cannot_be_written)
+{
+	static const char name[] = STEM ".spool.jfr";
+	uid_t user = geteuid();
+	struct stat st;
+	int fd;
+
+	folder_put(name, 10, 0);
+	ck_assert_int_eq(fchmodat(folder_fd, name, 0400, 0), 0);
+	ck_assert_int_eq(fchmod(folder_fd, 0711), 0);
+	if (!user && fchownat(folder_fd, name, 12345, 12345, 0))
+		return;
+	ck_assert_int_eq(seteuid(user ? user : 12345), 0);
+	fd = spool_note_open(folder_fd, name, &st);
+	ck_assert_int_eq(seteuid(user), 0);
+	ck_assert_int_ge(fd, 0);
+	close(fd);
 }
 END_TEST
 
@@ -358,7 +432,6 @@ static void plant(const char *stem, const char *note)
 	close(fd);
 }
 
-#define STEM "prog_42_2026-11-21T02-10-00Z"
 #define NOTE(executable, group, machine)                                                  \
 	"{\"executable\":\"" executable "\",\"group\":\"" group "\",\"pending\":[\"a\"]," \
 	"\"origin\":{\"machine\":\"" machine "\"}}"
@@ -607,6 +680,9 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, what_is_taken_is_what_was_put);
+	tcase_add_test(tcase, works_on_nfs);
+	tcase_add_test(tcase, needs_locks);
+	tcase_add_test(tcase, reads_what_cannot_be_written);
 	tcase_add_test(tcase, two_never_take_one);
 	tcase_add_test(tcase, others_reporters_are_remembered);
 	tcase_add_test(tcase, what_is_begun_is_gone_on_with);

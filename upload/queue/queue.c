@@ -298,7 +298,9 @@ static int queue_open_stores(struct queue *queue)
 			log_error("cannot use " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
 				  "in memory",
 				  config->spool_dir,
-				  err == -EPERM ? "it belongs to another user" : strerror(-err));
+				  err == -EPERM    ? "it belongs to another user"
+				  : err == -ENOLCK ? STORE_SPOOL_NO_LOCKS
+						   : strerror(-err));
 	}
 	err = store_memory_open(&deliveries->stores[deliveries->store_count],
 				config_memory_max_bytes(config));

@@ -388,9 +388,12 @@ static bool is_trusted(const struct stat *file)
 
 int spool_note_open(int dir, const char *name, struct stat *st)
 {
-	int fd = fd_raise(openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-	int err;
+	static const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	int fd = fd_raise(openat(dir, name, O_RDWR | flags)), err;
 
+	/* It can be read nevertheless, as in a read-only copy of a spool. */
+	if (fd < 0)
+		fd = fd_raise(openat(dir, name, O_RDONLY | flags));
 	if (fd < 0)
 		return fd;
 	err = fstat(fd, st) ? -errno : is_trusted(st) ? 0 : -EPERM;

@@ -45,8 +45,9 @@ const struct cJSON *spool_note_pending(const struct stored_report *held);
 /* Free the allocated members of HELD. */
 void spool_note_free(struct stored_report *held);
 
-/* Open NAME in DIR for reading. Returns a descriptor and its state in ST, or -errno: -EPERM unless
- * it is a regular file of this user with one name only. Then no other user has created it. */
+/* Open NAME in DIR to read and lock it: for a lock, NFSv4 needs a descriptor for writing. Returns a
+ * descriptor and its state in ST, or -errno: -EPERM unless it is a regular file of this user with
+ * one name only. Then no other user has created it. */
 int spool_note_open(int dir, const char *name, struct stat *st);
 
 /* Remove notes in DIR without a recording: a process was killed between creating the two. */

@@ -77,6 +77,11 @@ struct store {
 /* Store in an unnamed memory file. Returns 0 or -errno. */
 int store_memory_open(struct store **out, uint64_t max_bytes);
 
+/* Cause and correction of -ENOLCK. */
+#define STORE_SPOOL_NO_LOCKS                                                              \
+	"its file system refuses locks (flock); mount it with locks, or use a directory " \
+	"on a local disk"
+
 /* Store in files of DIR, created if it is missing: the recording NAME.spool.jfr and its note
  * NAME.spool.json. Files appear complete or not at all, and outlive the process.
  *
@@ -88,7 +93,7 @@ int store_memory_open(struct store **out, uint64_t max_bytes);
  * (dir_make_trusted()). Only regular files of this user are read. If the process changes its
  * user, the store moves to the directory of the new user.
  *
- * Returns 0 or -errno: -EPERM if another user owns DIR. */
+ * Returns 0 or -errno: -EPERM if another user owns DIR, -ENOLCK if its files cannot be locked. */
 int store_spool_open(struct store **out, const char *dir, uint64_t max_bytes,
 		     const char *const *names, unsigned int count);
 

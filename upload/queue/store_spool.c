@@ -147,18 +147,20 @@ static void spool_enforce_limits(struct spool *spool, uint64_t more, bool at_onc
 	spool->scanned_ns = now;
 }
 
+/* Returns 0 or -errno: -ENOLCK if files cannot be locked. */
 static int spool_test_write(int dir)
 {
 	char name[NAME_FILE_SIZE];
-	int fd = temporary_create(dir, 0600, name);
+	int fd = temporary_create(dir, 0600, name), err;
 
 	if (fd < 0)
 		return fd;
+	err = flock(fd, LOCK_EX | LOCK_NB) ? -ENOLCK : 0;
 	temporary_close(dir, name, fd, -ECANCELED);
-	return 0;
+	return err;
 }
 
-/* Returns DIR if it is writable; else closes it and returns -errno. */
+/* Returns DIR if it is writable and has locks; else closes it and returns -errno. */
 static int spool_check_dir(int dir)
 {
 	int err = dir < 0 ? dir : spool_test_write(dir);
@@ -195,8 +197,9 @@ static void spool_change_user(struct spool *spool)
 			 strerror(-err));
 	else if (err < 0)
 		log_warn("user %u cannot write in " OPTION_PREFIX "SPOOL_DIR %s: %s; reports wait "
-			 "in %s instead (change the owner of the first)",
-			 spool->uid, spool->path, strerror(-err), spool->dir < 0 ? "memory" : own);
+			 "in %s instead (%s)",
+			 spool->uid, spool->path, strerror(-err), spool->dir < 0 ? "memory" : own,
+			 err == -ENOLCK ? STORE_SPOOL_NO_LOCKS : "change the owner of the first");
 	free(own);
 }
 
