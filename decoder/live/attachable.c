@@ -51,27 +51,42 @@ static long status_number(struct buf *text, const char *key)
 
 /* ---- Checks, in this order ---- */
 
-/* True if each thread waits in a way that no signal ends. */
-static bool all_wait_for_kernel(struct check *check)
+/* Call VISIT with the status file of each thread until the result is not 0, and return that. The main thread is the first. */
+static int visit_threads(struct check *check,
+			 int (*visit)(struct check *check, pid_t tid, struct buf *status))
 {
 	DIR *list = target_open_proc_directory(&check->target, "task");
+	int err = 0;
 	struct buf text = BUF_INIT(TARGET_STATUS_MAX);
-	bool all = list != NULL;
 	struct dirent *entry;
 	char name[300];
 
-	while (all && (entry = readdir(list))) {
+	while (list && !err && (entry = readdir(list))) {
 		if (*entry->d_name == '.')
 			continue;
 		snprintf(name, sizeof(name), "task/%s/status", entry->d_name);
 		buf_reset(&text);
-		all = !target_read_file(&text, &check->target, name) &&
-		      target_status_state(&text) == 'D';
+		/* (A thread may have ended meanwhile.) */
+		if (!target_read_file(&text, &check->target, name))
+			err = visit(check, atoi(entry->d_name), &text);
 	}
 	if (list)
 		closedir(list);
 	buf_free(&text);
-	return all;
+	return list ? err : -ESRCH;
+}
+
+static int look_whether_it_stops(struct check *check, pid_t tid, struct buf *status)
+{
+	(void)check;
+	(void)tid;
+	return target_status_state(status) != 'D';
+}
+
+/* True if each thread waits in a way that no signal ends. */
+static bool all_wait_for_kernel(struct check *check)
+{
+	return !visit_threads(check, look_whether_it_stops);
 }
 
 /* Most of these waits are short. */
@@ -209,10 +224,10 @@ static int check_executable(struct check *check)
 }
 
 /* As many filters as this process has: those of the container, under which agents work. */
-static bool filters_are_own(struct check *check)
+static bool filters_are_own(struct buf *status)
 {
 	struct buf own = BUF_INIT(TARGET_STATUS_MAX);
-	long filters = status_number(&check->status, "\nSeccomp_filters:");
+	long filters = status_number(status, "\nSeccomp_filters:");
 	bool are = false;
 
 	if (!target_read_fd(&own, open("/proc/self/status", O_RDONLY | O_CLOEXEC)))
@@ -221,18 +236,29 @@ static bool filters_are_own(struct check *check)
 	return are;
 }
 
-static int check_filters(struct check *check)
+/* A thread may be confined alone. Any thread may be the one that lets the agent in, and samples make calls in each. */
+static int check_filters_of(struct check *check, pid_t tid, struct buf *status)
 {
-	long mode = status_number(&check->status, "\nSeccomp:");
+	const char *has = tid == check->target.pid ? "" : "has a thread that ";
+	long mode = status_number(status, "\nSeccomp:");
 
 	if (mode == 1)
-		return refuse(check, -EPERM, "permits itself four system calls (strict seccomp)");
-	if (mode == 2 && !check->is_forced && !filters_are_own(check))
+		return refuse(check, -EPERM, "%spermits itself four system calls (strict seccomp)",
+			      has);
+	if (mode == 2 && !check->is_forced && !filters_are_own(status))
 		return refuse(check, -EPERM,
-			      "has a seccomp filter, which may end it at a call of the agent "
+			      "%shas a seccomp filter, which may end it at a call of the agent "
 			      "(clone, mmap, timer_create, openat, socket and others); --force if "
-			      "it permits these");
+			      "it permits these",
+			      has);
 	return 0;
+}
+
+static int check_filters(struct check *check)
+{
+	int err = visit_threads(check, check_filters_of);
+
+	return err == -ESRCH ? refuse(check, err, "has ended") : err;
 }
 
 static int (*const checks[])(struct check *check) = {

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* True when the main thread has a further seccomp filter since the first call of this function: the filter may end the
- * process for a system call of the sampling handler. Agent thread. */
+/* True when a thread has more seccomp filters than any thread had at the first call of this function: the filter may end
+ * the process for a system call of the sampling handler. A call looks at the main thread and at a few others in turn,
+ * the first one at all that are sampled. Agent thread. */
 bool confinement_has_grown(void);
 
 /* Number of filters, or the mode on kernels before 5.9, in TEXT, the contents of /proc/PID/status; 0 without. For tests. */

@@ -7,7 +7,10 @@
  *   execs   executes itself all the time
  *   zombie  its first thread has ended, another one reads
  *   leaves  executes another program, which does the rest, when it has a second thread
- *   exits   a child, whose PID it prints, ends, but cannot until the end of the input */
+ *   exits   a child, whose PID it prints, ends, but cannot until the end of the input
+ *   worker  its second thread has the filter of "kill"
+ *   strictly  its second thread permits itself read(2), write(2) and exit(2) alone
+ *   adds    after a byte of input its second thread permits itself all calls */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -17,7 +20,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,36 +139,96 @@ static void end_slowly(void)
 		exit(1);
 }
 
+static _Atomic int is_confined;
+
+static void *read_confined(void *mode)
+{
+	if (strcmp(mode, "worker") == 0)
+		filter_calls(SECCOMP_RET_KILL_PROCESS);
+	else if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		exit(1);
+	is_confined = 1;
+	read_all();
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static void *filter_later(void *unused)
+{
+	char byte;
+
+	if (read(STDIN_FILENO, &byte, 1) == 1)
+		filter_calls(SECCOMP_RET_ALLOW);
+	return end_later(unused);
+}
+
+static void start(void *(*run)(void *), const char *mode)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, (void *)(uintptr_t)mode))
+		exit(1);
+}
+
+enum mode {
+	VFORK,
+	STRICT,
+	KILL,
+	ERROR,
+	ALLOW,
+	EXECS,
+	ZOMBIE,
+	LEAVES,
+	EXITS,
+	WORKER,
+	STRICTLY,
+	ADDS
+};
+
+static void confine(enum mode mode, const char *name)
+{
+	if (mode == STRICT && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		exit(1);
+	if (mode == KILL || mode == ERROR || mode == ALLOW)
+		filter_calls(mode == KILL    ? SECCOMP_RET_KILL_PROCESS
+			     : mode == ERROR ? SECCOMP_RET_ERRNO | EPERM
+					     : SECCOMP_RET_ALLOW);
+	if (mode == WORKER || mode == STRICTLY)
+		for (start(read_confined, name); !is_confined;)
+			sched_yield();
+	if (mode == ADDS)
+		start(filter_later, name);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const modes[] = { "vfork", "strict", "kill",   "error", "allow",
-					     "execs", "zombie", "leaves", "exits" };
-	const char *mode = argc > 1 ? argv[1] : "";
+	static const char *const modes[] = { "vfork", "strict", "kill",     "error",
+					     "allow", "execs",  "zombie",   "leaves",
+					     "exits", "worker", "strictly", "adds" };
+	const char *name = argc > 1 ? argv[1] : "";
 	static char again[] = "again";
-	pthread_t thread;
-	size_t i = 0;
+	size_t mode = 0;
 
-	if (!strcmp(mode, again))
+	if (!strcmp(name, again))
 		execute_again(argv);
-	while (i < sizeof(modes) / sizeof(*modes) && strcmp(mode, modes[i]))
-		i++;
-	if (i == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
-		return 1;
-	if (i == 2 || i == 3 || i == 4)
-		filter_calls(i == 2   ? SECCOMP_RET_KILL_PROCESS
-			     : i == 3 ? SECCOMP_RET_ERRNO | EPERM
-				      : SECCOMP_RET_ALLOW);
-	if (i != 8)
+	while (mode < sizeof(modes) / sizeof(*modes) && strcmp(name, modes[mode]))
+		mode++;
+	confine(mode, name);
+	if (mode != EXITS)
 		say("ready\n");
-	if (i == 5)
+	if (mode == EXECS)
 		execv("/proc/self/exe", (char *[]){ argv[0], again, NULL });
-	if (i == 6 && !pthread_create(&thread, NULL, end_later, NULL))
+	if (mode == ZOMBIE) {
+		start(end_later, name);
 		pthread_exit(NULL);
-	if (i == 7)
+	}
+	if (mode == LEAVES)
 		execute_when_attached();
-	if (i == 0)
+	while (mode == ADDS)
+		pause();
+	if (mode == VFORK)
 		wait_for_child();
-	else if (i == 8)
+	else if (mode == EXITS)
 		end_slowly();
 	else
 		read_all();

@@ -42,6 +42,27 @@ for mode in kill error allow; do
 	end
 done
 
+# One thread alone has it.
+begin "$refuses" worker
+refused 'has a thread that has a seccomp filter'
+doctored 'cannot be attached to: it has a thread that has a seccomp filter'
+end
+begin "$refuses" strictly
+refused 'has a thread that permits itself four system calls'
+refused 'has a thread that permits itself four system calls' --force
+end
+
+# One thread adds one later.
+begin "$refuses" adds
+"$agent" attach "$pid" 2>"$work/err" || fail "adds: $(cat "$work/err")"
+echo >&7
+for _ in {1..1500}; do
+	grep -q 'filters its system calls' "$work/out" && break
+	sleep 0.02
+done
+grep -q 'filters its system calls' "$work/out" || fail "adds: not noticed: $(cat "$work/out")"
+end
+
 # A filter that ends it at the agent's first call: --force risks that.
 begin "$refuses" kill
 refused 'Operation not permitted' --force
