@@ -2,6 +2,7 @@
  * tracer has created in a stopped program. */
 #include <elf.h>
 #include <link.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -220,6 +221,10 @@ static void release_program(struct attach_channel *held)
 
 void attach_begin(uintptr_t *initial_stack, struct attach_channel *from_tracer)
 {
+	static const uint64_t all = ~UINT64_C(0);
+
+	/* All others are blocked already (attach/tracing/stopped.h). No handler of the program may run here. */
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, sizeof(all));
 	relocate();
 	channel = from_tracer;
 	read_initial_stack(initial_stack);

@@ -84,9 +84,6 @@ static int map_at(const struct stopped *caller, uintptr_t address, size_t bytes,
 		return (int)got;
 	if (got == (long)address)
 		return 0;
-	/* A seccomp filter does not permit the call: a signal follows. */
-	if (got == SYS_mmap)
-		return -EPERM;
 	/* Before Linux 4.17. */
 	stopped_unmap(caller, (uintptr_t)got, bytes);
 	return -EEXIST;
@@ -225,5 +222,7 @@ int inject_agent(struct tracee *tracee, const void *context)
 	if (!in.file)
 		return tracee_fail(tracee, -EIO, "%s cannot be read", request->payload);
 	err = prepare(&in, request);
+	if (!err)
+		err = tracee_check_dispatch(tracee);
 	return err ? err : tracee_with_thread(tracee, inject, &in);
 }

@@ -19,6 +19,15 @@
 #define VDSO_MAX (16 * PAGE)
 
 #define ALL_SIGNALS (~UINT64_C(0))
+#define SIGSYS_BIT  (UINT64_C(1) << (SIGSYS - 1))
+
+/* Of the signals that wait for a thread, how many to look at. */
+#define PENDING_MAX 64
+
+/* Linux 6.4; not in older headers. */
+#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
+#endif
 
 long stopped_trace(int request, const struct stopped *thread, long address, long data)
 {
@@ -50,6 +59,9 @@ bool stopped_run(const struct stopped *thread, int request, int event)
 		signo = WSTOPSIG(status);
 		if (happened == event && signo == SIGTRAP)
 			return true;
+		/* A call was not made. A handler would take it for one of the program. */
+		if (!event && !happened && signo == SIGSYS)
+			return false;
 		is_stopped = event && happened == PTRACE_EVENT_STOP && signo != SIGTRAP;
 		if (happened)
 			signo = 0;
@@ -74,14 +86,60 @@ bool stopped_write(const struct stopped *thread, uintptr_t address, const void *
 	return stopped_move(thread, SYS_process_vm_writev, address, (void *)(uintptr_t)data, bytes);
 }
 
+static bool is_of_call(const siginfo_t *info)
+{
+	return info->si_signo == SIGSYS && info->si_code > 0;
+}
+
+/* True if the thread is about to take the SIGSYS of a call that a seccomp filter does not permit. */
+static bool has_refused_call(const struct stopped *thread)
+{
+	struct {
+		uint64_t offset;
+		uint32_t flags;
+		int32_t count;
+	} which;
+	siginfo_t info;
+
+	which.flags = 0;
+	which.count = 1;
+	for (which.offset = 0; which.offset < PENDING_MAX; which.offset++) {
+		if (stopped_trace(PTRACE_PEEKSIGINFO, thread, (long)&which, (long)&info) != 1)
+			return false;
+		if (is_of_call(&info))
+			return true;
+	}
+	return false;
+}
+
+/* The thread does not stop as expected: because of that signal, or it is gone. */
+static long step_failed(const struct stopped *thread)
+{
+	siginfo_t info;
+
+	return !stopped_trace(PTRACE_GETSIGINFO, thread, 0, (long)&info) && is_of_call(&info)
+		       ? -EPERM
+		       : -ESRCH;
+}
+
 long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc)
 {
+	const long number = remote_result(registers);
+
 	/* It stops before the call and after it. (A single step would leave a trap behind if the tracer ended.) */
-	if (remote_set(thread->tid, registers) || !stopped_run(thread, PTRACE_SYSCALL, 0) ||
-	    !stopped_run(thread, PTRACE_SYSCALL, 0) || remote_get(thread->tid, registers))
+	if (remote_set(thread->tid, registers))
+		return -ESRCH;
+	if (!stopped_run(thread, PTRACE_SYSCALL, 0) || !stopped_run(thread, PTRACE_SYSCALL, 0))
+		return step_failed(thread);
+	if (remote_get(thread->tid, registers))
 		return -ESRCH;
 	if (remote_pc(registers) != pc + ARCH_SYSTEM_CALL_BYTES)
 		return -ENOEXEC;
+	/* The kernel has not changed the register, and the signal comes next. */
+	if (remote_result(registers) == number && has_refused_call(thread)) {
+		stopped_run(thread, PTRACE_SYSCALL, 0);
+		return -EPERM;
+	}
 	return remote_result(registers);
 }
 
@@ -126,9 +184,10 @@ bool stopped_get(struct stopped *thread)
 	       !stopped_trace(PTRACE_GETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
 }
 
+/* While SIGSYS is blocked, the kernel removes its handler for a call that is not made. */
 bool stopped_block_signals(const struct stopped *thread)
 {
-	static const uint64_t blocked = ALL_SIGNALS;
+	const uint64_t blocked = (ALL_SIGNALS & ~SIGSYS_BIT) | (thread->mask & SIGSYS_BIT);
 
 	return !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(blocked), (long)&blocked);
 }
@@ -136,6 +195,17 @@ bool stopped_block_signals(const struct stopped *thread)
 bool stopped_unblock_signals(const struct stopped *thread)
 {
 	return !stopped_trace(PTRACE_SETSIGMASK, thread, sizeof(thread->mask), (long)&thread->mask);
+}
+
+bool stopped_dispatches(const struct stopped *thread)
+{
+	struct {
+		uint64_t mode, selector, start, length;
+	} config;
+
+	return !stopped_trace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, thread, sizeof(config),
+			      (long)&config) &&
+	       config.mode;
 }
 
 /* The mask comes first: code of the tracer restores the rest if the tracer ends in between (attach/tracing/running.c). */

@@ -35,7 +35,8 @@ static inline uintptr_t stopped_page_up(uintptr_t address)
 /* ptrace(2). */
 long stopped_trace(int request, const struct stopped *thread, long address, long data);
 
-/* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect. A program that is stopped by a
+/* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect; without EVENT, SIGSYS has none,
+ * and the result is false. A program that is stopped by a
  * signal waits for SIGCONT before an event; a call of REQUEST is made nevertheless, and the thread stops when it is no longer
  * traced. The program is gone if the result is false. Before PTRACE_EVENT_EXEC the thread runs already. */
 bool stopped_run(const struct stopped *thread, int request, int event);
@@ -52,7 +53,8 @@ long stopped_call(const struct stopped *thread, long number, const long argument
 
 void stopped_unmap(const struct stopped *thread, uintptr_t start, size_t bytes);
 
-/* Execute the system call instruction at PC with REGISTERS. */
+/* Execute the system call instruction at PC with REGISTERS, which have its number. -EPERM: a seccomp filter, or Syscall User
+ * Dispatch, has answered with SIGSYS. The thread does not get that signal. */
 long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc);
 
 /* True for a result between -1 and -4095. */
@@ -61,9 +63,13 @@ bool stopped_call_failed(long result);
 /* Get the registers and the signal mask. */
 bool stopped_get(struct stopped *thread);
 
-/* Block all signals; set the mask back. */
+/* Block all signals, except SIGSYS as the thread has it; set the mask back. */
 bool stopped_block_signals(const struct stopped *thread);
 bool stopped_unblock_signals(const struct stopped *thread);
+
+/* True if the kernel passes the thread's system calls back to the program (Syscall User Dispatch). False before Linux 6.4,
+ * where that is not known. */
+bool stopped_dispatches(const struct stopped *thread);
 
 /* Set registers and mask back. */
 void stopped_restore(const struct stopped *thread);

@@ -211,6 +211,57 @@ static int thread_try(struct tracee *tracee, pid_t tid, void *context)
 	return err == -ESRCH ? -EAGAIN : err;
 }
 
+/* ---- Syscall User Dispatch ---- */
+
+static int fail_by_dispatch(struct tracee *tracee)
+{
+	return tracee_fail(
+		tracee, -EPERM,
+		"it uses Syscall User Dispatch, as Wine does: system calls of other code "
+		"are passed to the program");
+}
+
+/* Such a program handles SIGSYS. One that handles SIGSTKFLT too, like Go's runtime, handles all signals. */
+static bool may_dispatch(pid_t pid)
+{
+	struct buf text = BUF_INIT(1u << 20);
+	uint64_t handled = 0;
+
+	if (!tracee_read(pid, "status", &text) && buf_string(&text))
+		handled = status_signals(buf_string(&text), "\nSigCgt:");
+	buf_free(&text);
+	return handled >> (SIGSYS - 1) & 1 && !(handled >> (SIGSTKFLT - 1) & 1);
+}
+
+static int look_for_dispatch(struct tracee *tracee, pid_t tid, void *found)
+{
+	char state = tracee_thread_state(tracee->pid, tid);
+	struct stopped thread;
+	int err;
+
+	if (!state || !strchr("SRI", state))
+		return -EAGAIN;
+	err = tracee_stop_thread(&thread, tracee->pid, tid);
+	if (err)
+		return err == -ESRCH ? -EAGAIN : err;
+	*(bool *)found |= stopped_dispatches(&thread);
+	tracee_continue_thread(tracee->pid, &thread);
+	return -EAGAIN;
+}
+
+int tracee_check_dispatch(struct tracee *tracee)
+{
+	bool is_found = false;
+	int err;
+
+	if (!may_dispatch(tracee->pid))
+		return 0;
+	err = tracee_visit_threads(tracee, look_for_dispatch, &is_found);
+	if (err != -EAGAIN)
+		return tracee_fail_to_stop(tracee, err);
+	return is_found ? fail_by_dispatch(tracee) : 0;
+}
+
 int tracee_fail_to_stop(struct tracee *tracee, int err)
 {
 	switch (err) {
@@ -275,6 +326,8 @@ int tracee_with_thread(struct tracee *tracee, int (*work)(void *context), void *
 	/* What has been read of it must not be of the program before execve(2). */
 	if (!tracee->vdso || tracee_find_vdso(tracee->pid) != tracee->vdso)
 		err = tracee_fail(tracee, -EAGAIN, "it executes other programs, or has no vDSO");
+	else if (stopped_dispatches(thread))
+		err = fail_by_dispatch(tracee);
 	else if (!stopped_find_call(thread, tracee->vdso))
 		err = tracee_fail(tracee, -ENOSYS, "its vDSO cannot be read");
 	else

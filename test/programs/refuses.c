@@ -10,7 +10,11 @@
  *   exits   a child, whose PID it prints, ends, but cannot until the end of the input
  *   worker  its second thread has the filter of "kill"
  *   strictly  its second thread permits itself read(2), write(2) and exit(2) alone
- *   adds    after a byte of input its second thread permits itself all calls */
+ *   adds    after a byte of input its second thread permits itself all calls
+ *   trap    a filter answers mmap(2) and clone(2) with SIGSYS, which it handles
+ *   clone   the same with clone(2) alone
+ *   dispatch    it has Syscall User Dispatch, for code above its own
+ *   dispatches  its second thread has it */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -26,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,11 +51,12 @@ static void read_all(void)
 		;
 }
 
-static void filter_calls(unsigned action)
+/* FIRST: mmap(2), or clone(2) alone. */
+static void filter_calls(unsigned first, unsigned action)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, first, 1, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -144,7 +150,7 @@ static _Atomic int is_confined;
 static void *read_confined(void *mode)
 {
 	if (strcmp(mode, "worker") == 0)
-		filter_calls(SECCOMP_RET_KILL_PROCESS);
+		filter_calls(SYS_mmap, SECCOMP_RET_KILL_PROCESS);
 	else if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		exit(1);
 	is_confined = 1;
@@ -158,7 +164,7 @@ static void *filter_later(void *unused)
 	char byte;
 
 	if (read(STDIN_FILENO, &byte, 1) == 1)
-		filter_calls(SECCOMP_RET_ALLOW);
+		filter_calls(SYS_mmap, SECCOMP_RET_ALLOW);
 	return end_later(unused);
 }
 
@@ -168,6 +174,51 @@ static void start(void *(*run)(void *), const char *mode)
 
 	if (pthread_create(&thread, NULL, run, (void *)(uintptr_t)mode))
 		exit(1);
+}
+
+/* ---- Calls that are answered with SIGSYS ---- */
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
+static _Atomic int refused_calls;
+
+static void on_refused_call(int signo)
+{
+	(void)signo;
+	refused_calls++;
+}
+
+static void handle_refused_calls(void)
+{
+	signal(SIGSYS, on_refused_call);
+}
+
+/* The handler is as before, and was not called. */
+static void check_refused_calls(void)
+{
+	struct sigaction now;
+
+	if (refused_calls || sigaction(SIGSYS, NULL, &now) || now.sa_handler != on_refused_call)
+		exit(1);
+}
+
+/* The kernel maps the vDSO above the C library. */
+static void dispatch_calls(void)
+{
+	static char selector = 1;
+
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, 1, 0, getauxval(AT_SYSINFO_EHDR), &selector))
+		exit(77);
+}
+
+static void *read_dispatched(void *unused)
+{
+	dispatch_calls();
+	is_confined = 1;
+	read_all();
+	return unused;
 }
 
 enum mode {
@@ -182,7 +233,11 @@ enum mode {
 	EXITS,
 	WORKER,
 	STRICTLY,
-	ADDS
+	ADDS,
+	TRAP,
+	CLONE,
+	DISPATCH,
+	DISPATCHES
 };
 
 static void confine(enum mode mode, const char *name)
@@ -190,9 +245,18 @@ static void confine(enum mode mode, const char *name)
 	if (mode == STRICT && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		exit(1);
 	if (mode == KILL || mode == ERROR || mode == ALLOW)
-		filter_calls(mode == KILL    ? SECCOMP_RET_KILL_PROCESS
-			     : mode == ERROR ? SECCOMP_RET_ERRNO | EPERM
-					     : SECCOMP_RET_ALLOW);
+		filter_calls(SYS_mmap, mode == KILL    ? SECCOMP_RET_KILL_PROCESS
+				       : mode == ERROR ? SECCOMP_RET_ERRNO | EPERM
+						       : SECCOMP_RET_ALLOW);
+	if (mode >= TRAP)
+		handle_refused_calls();
+	if (mode == TRAP || mode == CLONE)
+		filter_calls(mode == TRAP ? SYS_mmap : SYS_clone, SECCOMP_RET_TRAP);
+	if (mode == DISPATCH)
+		dispatch_calls();
+	if (mode == DISPATCHES)
+		for (start(read_dispatched, name); !is_confined;)
+			sched_yield();
 	if (mode == WORKER || mode == STRICTLY)
 		for (start(read_confined, name); !is_confined;)
 			sched_yield();
@@ -204,7 +268,8 @@ int main(int argc, char **argv)
 {
 	static const char *const modes[] = { "vfork", "strict", "kill",     "error",
 					     "allow", "execs",  "zombie",   "leaves",
-					     "exits", "worker", "strictly", "adds" };
+					     "exits", "worker", "strictly", "adds",
+					     "trap",  "clone",  "dispatch", "dispatches" };
 	const char *name = argc > 1 ? argv[1] : "";
 	static char again[] = "again";
 	size_t mode = 0;
@@ -232,6 +297,8 @@ int main(int argc, char **argv)
 		end_slowly();
 	else
 		read_all();
+	if (mode >= TRAP)
+		check_refused_calls();
 	say("ok\n");
 	syscall(SYS_exit, 0);
 	return 0;

@@ -52,6 +52,24 @@ refused 'has a thread that permits itself four system calls'
 refused 'has a thread that permits itself four system calls' --force
 end
 
+# Calls that are not made, and answered with SIGSYS: the program's handler does not see the answer.
+for mode in trap clone; do
+	begin "$refuses" $mode
+	refused 'has a seccomp filter'
+	refused 'Operation not permitted' --force
+	end
+done
+if [ "$(printf '6.4\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.4 ]; then
+	for mode in dispatch dispatches; do
+		begin "$refuses" $mode
+		refused 'uses Syscall User Dispatch'
+		refused 'uses Syscall User Dispatch' --force
+		end
+	done
+else
+	echo "this kernel does not say which threads have Syscall User Dispatch"
+fi
+
 # One thread adds one later.
 begin "$refuses" adds
 "$agent" attach "$pid" 2>"$work/err" || fail "adds: $(cat "$work/err")"
