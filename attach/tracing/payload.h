@@ -17,8 +17,9 @@
 /* Stack of the thread that starts the agent. Parsing of settings takes a few kilobytes. */
 #define PAYLOAD_STACK_BYTES (64ul << 10)
 
-/* That thread. (It needs no undo list of System V semaphores, which the program might not have.) */
-#define PAYLOAD_THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
+/* That thread. (It needs no undo list of System V semaphores, which the program might not have. With CLONE_FS, no interposer
+ * would end the agent when a program with one thread enters a mount namespace, which the kernel then forbids.) */
+#define PAYLOAD_THREAD_FLAGS (CLONE_VM | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
 
 struct payload {
 	const char *path;

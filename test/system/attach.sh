@@ -115,6 +115,18 @@ sleep 0.3
 kill -USR1 "$pid"
 detached || fail "detach during a handler: $(cat "$work/err")"
 end 0
+# The agent's threads have another root and working directory than the program's threads.
+program=$(program enters_mounts)
+mkdir "$work/static"
+static=$(work=$work/static program enters_mounts -static)
+if "$program" bare >"$work/err" 2>&1; then
+	begin "$program"
+	attached || fail "mounts: $(cat "$work/err")"
+	end 0
+	"$agent" run -o "$work/run" -- "$static" </dev/null >"$work/out" 2>"$work/err" || fail "run, mounts: $(cat "$work/err")"
+else
+	echo "setns(2) is not permitted here: $(cat "$work/err")"
+fi
 
 # Frames of an interpreter.
 if command -v python3 >/dev/null; then
