@@ -24,6 +24,7 @@
 #include "core/memory/region.h"
 #include "core/options/admit.h"
 #include "core/options/config.h"
+#include "core/own_fds.h"
 #include "core/shared.h"
 #include "core/start_environment.h"
 #include "core/system.h"
@@ -129,10 +130,14 @@ static int check_ticks(void)
 	return 0;
 }
 
+/* From then on this thread opens no file in the program's descriptor table, where numbers count. (If the kernel refuses, the
+ * image logs it.) */
 static int open_log(void)
 {
-	if (log_open(config.log, config.log_file))
-		log_open(config.log, NULL);
+	log_open(config.log, NULL);
+	own_fds_leave();
+	if (config.log_file)
+		log_use_path(config.log_file);
 	config_warn(environment);
 	return 0;
 }

@@ -84,13 +84,17 @@ static int log_path_open(void)
 
 int log_open(enum log_level level, const char *path)
 {
+	shared->log.level = (int)level;
+	shared->log.path = NULL;
+	log_file_set(&shared->log.standard, STDERR_FILENO);
+	return path ? log_use_path(path) : 0;
+}
+
+int log_use_path(const char *path)
+{
 	int fd;
 
-	shared->log.level = (int)level;
 	shared->log.path = path;
-	log_file_set(&shared->log.standard, STDERR_FILENO);
-	if (!path)
-		return 0;
 	fd = log_path_open();
 	if (fd < 0)
 		shared->log.path = NULL;

@@ -21,7 +21,10 @@
  *   another user */
 int log_open(enum log_level level, const char *path);
 
-/* The same with the open file FD. For the command and for tests. */
+/* After log_open() without PATH: append to that file. Returns as above. */
+int log_use_path(const char *path);
+
+/* The same as log_open() with the open file FD. For the command and for tests. */
 void log_open_fd(enum log_level level, int fd);
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

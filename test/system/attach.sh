@@ -128,6 +128,19 @@ else
 	echo "setns(2) is not permitted here: $(cat "$work/err")"
 fi
 
+# No thread of the agent makes a descriptor in the program's table, where others rely on the lowest free number.
+program=$(program opens)
+if "$program" bare; then
+	for setting in LOG_FILE="$work/log" CPU_INTERVAL=5ms; do
+		begin "$program"
+		attached --force "$setting" || fail "descriptors: $(cat "$work/err")"
+		detached || fail "descriptors: $(cat "$work/err")"
+		end 0
+	done
+else
+	echo "the kernel does not ask about system calls, or has no kcmp(2)"
+fi
+
 # Frames of an interpreter.
 if command -v python3 >/dev/null; then
 	cat >"$work/hot.py" <<-'END'
