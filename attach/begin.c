@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "arch/attached.h"
@@ -231,6 +232,9 @@ void attach_begin(uintptr_t *initial_stack, struct attach_channel *from_tracer)
 	/* All others are blocked already (attach/tracing/stopped.h). No handler of the program may run here. */
 	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, sizeof(all));
 	relocate();
+	/* From now on, until the agent ends, a thread has this name: the next ones inherit it. */
+	kernel_call4(SYS_prctl, PR_SET_NAME, (long)"asprof-agent", 0, 0);
+	atomic_store(&from_tracer->is_named, 1);
 	channel = from_tracer;
 	read_initial_stack(initial_stack);
 	arch_exchange_thread_pointer(thread_area_init(area));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +15,9 @@
 #include "attach/tracing/own_code.h"
 #include "attach/tracing/payload.h"
 #include "attach/tracing/tracee.h"
+#include "core/clock.h"
 #include "core/memory/region.h"
+#include "core/units.h"
 
 #define PAGE STOPPED_PAGE
 
@@ -24,9 +27,12 @@ struct injection {
 	const unsigned char *file; /* the payload's */
 	struct initial_stack stack;
 	uintptr_t start; /* of the code, the payload with its stack, and the stack's block */
-	uintptr_t payload_at, block_at, region;
+	uintptr_t payload_at, block_at, channel_at, region;
 	size_t bytes;
 };
+
+/* How long the first thread may need to begin. */
+#define BEGIN_NS SECONDS(5)
 
 /* Choose addresses in the middle of the largest gap: the program, which maps and unmaps elsewhere, does not expect any there
  * to be free. */
@@ -66,6 +72,7 @@ static int prepare(struct injection *in, const struct inject_request *request)
 		return tracee_fail(tracee, -ENOMEM, "it has no room of 1 GiB in its address space");
 	in->payload_at = in->start + OWN_CODE_BYTES;
 	in->block_at = in->start + own;
+	in->channel_at = in->block_at - ((sizeof(struct attach_channel) + 15) & ~(uintptr_t)15);
 	in->region = in->start + in->bytes;
 	return initial_stack_write(&in->stack, in->block_at)
 		       ? tracee_fail(tracee, -ENOMEM, "out of memory")
@@ -128,7 +135,7 @@ static int start_thread(const struct stopped *caller, const struct injection *in
 	struct attach_channel channel = { .start = in->start,
 					  .bytes = in->bytes,
 					  .region = in->region };
-	uintptr_t at = in->block_at - ((sizeof(channel) + 15) & ~(uintptr_t)15);
+	const uintptr_t at = in->channel_at;
 	struct remote_registers registers = caller->registers;
 	long tid;
 
@@ -206,6 +213,20 @@ static const unsigned char *map_file(const char *path)
 	return file == MAP_FAILED ? NULL : file;
 }
 
+/* Until the next command finds the agent by the name of its thread. The process may end meanwhile, or be stopped. */
+static void await_name(const struct injection *in)
+{
+	const uintptr_t at = in->channel_at + offsetof(struct attach_channel, is_named);
+	const struct stopped process = { .tid = in->tracee->pid };
+	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
+	uint32_t is_named = 0;
+
+	while (stopped_read(&process, at, &is_named, sizeof(is_named)) && !is_named &&
+	       tracee_thread_state(process.tid, process.tid) != 'T' &&
+	       clock_monotonic_ns() < deadline)
+		tracee_pause();
+}
+
 int inject_agent(struct tracee *tracee, const void *context)
 {
 	const struct inject_request *request = context;
@@ -215,6 +236,9 @@ int inject_agent(struct tracee *tracee, const void *context)
 				.stack = INITIAL_STACK_INIT };
 	int err;
 
+	/* Another command may have been faster since the caller's look. */
+	if (tracee_has_agent(tracee))
+		return tracee_fail(tracee, -EALREADY, "it is profiled already");
 	err = payload_open(&payload, request->payload);
 	if (err)
 		return tracee_fail(tracee, err, "%s: %s", request->payload, strerror(-err));
@@ -224,5 +248,9 @@ int inject_agent(struct tracee *tracee, const void *context)
 	err = prepare(&in, request);
 	if (!err)
 		err = tracee_check_dispatch(tracee);
-	return err ? err : tracee_with_thread(tracee, inject, &in);
+	if (!err)
+		err = tracee_with_thread(tracee, inject, &in);
+	if (!err)
+		await_name(&in);
+	return err;
 }

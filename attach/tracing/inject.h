@@ -13,7 +13,7 @@ struct inject_request {
 };
 
 /* CONTEXT is a struct inject_request of the tracee. Returns 0 when the thread runs. Otherwise returns -errno with a description
- * in TRACEE, and the program is as before. */
+ * in TRACEE, and the program is as before. -EALREADY: it has an agent. One command at a time may call it for a process. */
 int inject_agent(struct tracee *tracee, const void *context);
 
 #endif

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,22 @@ struct work {
 	const void *context;
 };
 
+/* One command at a time works on the process. This file can be opened only by who may trace it. The lock ends with this
+ * process. (Commands that have different mounts of /proc do not exclude each other.) */
+static int lock_process(struct tracee *tracee)
+{
+	uint64_t deadline = clock_monotonic_ns() + SECONDS(TRACEE_SEARCH_SECONDS);
+	int fd = tracee_open(tracee->pid, "mem", O_RDONLY);
+
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		if (clock_monotonic_ns() > deadline)
+			return tracee_fail(tracee, -EBUSY,
+					   "another command attaches to it, or detaches from it");
+		tracee_pause();
+	}
+	return 0;
+}
+
 static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 {
 	struct answer answer = { 0 };
@@ -44,9 +61,11 @@ static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 	sigprocmask(SIG_UNBLOCK, &alarms, NULL);
 	alarm(LIMIT_SECONDS);
 	setsid();
+	answer.err = lock_process(&tracee);
 	/* The program must not wait for a processor. This needs a privilege. */
 	setpriority(PRIO_PROCESS, 0, -20);
-	answer.err = work->function(&tracee, work->context);
+	if (!answer.err)
+		answer.err = work->function(&tracee, work->context);
 	_exit(write(out, &answer, sizeof(answer)) != sizeof(answer));
 }
 

@@ -18,7 +18,7 @@
 struct attached_range;
 
 /* Start the agent in REQUEST's process. Returns 0 when its first thread runs; else -errno with a line in PROBLEM, and the
- * program is as before. */
+ * program is as before. -EALREADY: it has an agent, which another command may have started meanwhile. */
 int running_attach(const struct inject_request *request, char problem[TRACEE_PROBLEM_MAX]);
 
 /* Unmap RANGE from process PID, whose agent has ended. First wait until no thread is in that memory. Returns 0; -EBUSY when

@@ -200,6 +200,27 @@ int tracee_visit_threads(struct tracee *tracee,
 	return err;
 }
 
+static int look_for_agent(struct tracee *tracee, pid_t tid, void *found)
+{
+	struct buf text = BUF_INIT(64);
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%d/comm", tid);
+	if (!tracee_read(tracee->pid, name, &text) && buf_string(&text))
+		*(bool *)found |= !strcmp(buf_string(&text), "asprof-agent\n") ||
+				  !strcmp(buf_string(&text), "asprof-live\n");
+	buf_free(&text);
+	return *(bool *)found ? 0 : -EAGAIN;
+}
+
+bool tracee_has_agent(struct tracee *tracee)
+{
+	bool is_found = false;
+
+	tracee_visit_threads(tracee, look_for_agent, &is_found);
+	return is_found;
+}
+
 /* Stop the thread if it is in the states of CONTEXT. */
 static int thread_try(struct tracee *tracee, pid_t tid, void *context)
 {

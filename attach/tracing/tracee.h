@@ -3,6 +3,7 @@
 #ifndef ATTACH_TRACING_TRACEE_H
 #define ATTACH_TRACING_TRACEE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -51,6 +52,9 @@ char tracee_thread_state(pid_t pid, pid_t tid);
 int tracee_visit_threads(struct tracee *tracee,
 			 int (*visit)(struct tracee *tracee, pid_t tid, void *context),
 			 void *context);
+
+/* True if a thread has the name of an agent's. */
+bool tracee_has_agent(struct tracee *tracee);
 
 /* Stop thread TID of process PID in a safe place. Returns 0 or -errno. -EAGAIN: it runs; another thread, or a later time,
  * may be better. -ETIMEDOUT: it will stop at some time, and continue when this process ends. */

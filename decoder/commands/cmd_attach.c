@@ -147,16 +147,18 @@ static int agent_await(const struct target *target, const struct buf *auxiliary)
 static int attach_put(const struct inject_request *request, bool is_forced)
 {
 	char problem[ATTACHABLE_PROBLEM_MAX];
+	int refused = attachable_check(request->pid, is_forced, problem), err = 0;
 
-	if (attachable_check(request->pid, is_forced, problem)) {
+	if (!refused)
+		err = running_attach(request, problem);
+	/* By another command, since the check. */
+	if (err == -EALREADY)
+		refused = attachable_check(request->pid, is_forced, problem);
+	if (refused)
 		message_print("process %d %s", request->pid, problem);
-		return COMMAND_FAILED;
-	}
-	if (running_attach(request, problem)) {
+	else if (err)
 		message_print("cannot attach to process %d: %s", request->pid, problem);
-		return COMMAND_FAILED;
-	}
-	return 0;
+	return refused || err ? COMMAND_FAILED : 0;
 }
 
 int attach_process(pid_t pid, char *const *settings, bool is_forced)

@@ -18,7 +18,7 @@
 #include "decoder/live/live_endpoint.h"
 #include "decoder/live/target.h"
 
-/* How often, in intervals of 10 ms, to look whether a thread can be stopped. */
+/* How often, in intervals of 10 ms, to look whether a thread can be stopped, or whether another command has ended. */
 #define WAIT_LOOKS 100
 
 struct check {
@@ -50,6 +50,13 @@ static long status_number(struct buf *text, const char *key)
 }
 
 /* ---- Checks, in this order ---- */
+
+static void wait_a_moment(void)
+{
+	static const struct timespec moment = { .tv_nsec = 10000000 };
+
+	nanosleep(&moment, NULL);
+}
 
 /* Call VISIT with the status file of each thread until the result is not 0, and return that. The main thread is the first. */
 static int visit_threads(struct check *check,
@@ -92,11 +99,10 @@ static bool all_wait_for_kernel(struct check *check)
 /* Most of these waits are short. */
 static int check_wait(struct check *check)
 {
-	static const struct timespec moment = { .tv_nsec = 10000000 };
 	int looks = 0;
 
 	while (looks < WAIT_LOOKS && all_wait_for_kernel(check)) {
-		nanosleep(&moment, NULL);
+		wait_a_moment();
 		looks++;
 	}
 	return looks == WAIT_LOOKS
@@ -148,10 +154,34 @@ static int check_preload(struct check *check)
 		       : 0;
 }
 
+/* True if process PID is a command of this name. */
+static bool is_command(long pid)
+{
+	struct buf own = BUF_INIT(64), other = BUF_INIT(64);
+	char path[64];
+	bool is;
+
+	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
+	is = !target_read_fd(&own, open("/proc/self/comm", O_RDONLY | O_CLOEXEC)) &&
+	     !target_read_fd(&other, open(path, O_RDONLY | O_CLOEXEC)) &&
+	     !strcmp(buf_string(&own), buf_string(&other));
+	buf_free(&own);
+	buf_free(&other);
+	return is;
+}
+
+/* (Another `attach` or `detach`, or `run`, traces it for a moment.) */
 static int check_tracer(struct check *check)
 {
 	long tracer = status_number(&check->status, "\nTracerPid:");
 
+	for (int looks = 0; looks < WAIT_LOOKS && tracer > 0 && is_command(tracer); looks++) {
+		wait_a_moment();
+		buf_reset(&check->status);
+		if (target_read_file(&check->status, &check->target, "status"))
+			return refuse(check, -ESRCH, "has ended");
+		tracer = status_number(&check->status, "\nTracerPid:");
+	}
 	return tracer > 0 ? refuse(check, -EBUSY,
 				   "is traced by process %ld (strace or a debugger); a process has "
 				   "one tracer",

@@ -128,6 +128,27 @@ else
 	echo "setns(2) is not permitted here: $(cat "$work/err")"
 fi
 
+# By several commands at the same time: one is let in.
+for i in {1..4}; do
+	begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
+	traces "$pid" >"$work/before"
+	commands=
+	for k in {1..4}; do
+		"$agent" attach "$pid" 2>"$work/err.$k" &
+		commands+=" $!"
+	done
+	let_in=0
+	for k in $commands; do
+		! wait "$k" || let_in=$((let_in + 1))
+	done
+	[ $let_in = 1 ] && [ "$(grep -l 'is profiled already; asprof-agent profile' "$work"/err.? | wc -l)" = 3 ] ||
+		fail "at the same time: $let_in were let in: $(cat "$work"/err.?)"
+	detached || fail "detach: $(cat "$work/err")"
+	traces "$pid" >"$work/after"
+	cmp -s "$work/before" "$work/after" || fail "at the same time: traces: $(diff "$work/before" "$work/after")"
+	end 0
+done
+
 # No thread of the agent makes a descriptor in the program's table, where others rely on the lowest free number.
 program=$(program opens)
 if "$program" bare; then
