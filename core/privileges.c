@@ -494,12 +494,43 @@ static int privileges_check_caps(void)
 	return 0;
 }
 
+static bool is_in_other_mounts(void)
+{
+	char own[64] = "", main[64] = "";
+
+	return system_read_link("/proc/thread-self/ns/mnt", own, sizeof(own) - 1) <= 0 ||
+	       system_read_link("/proc/self/ns/mnt", main, sizeof(main) - 1) <= 0 ||
+	       strcmp(own, main) != 0;
+}
+
+/* An attached agent has its own root directory (attach/tracing/payload.h). An attacker of a program that has changed its
+ * root must not get out by the agent's threads. They share theirs, so one of them changes it for all. Another mount
+ * namespace is not followed: its root is no smaller one. */
+static void root_follow(void)
+{
+	struct stat own, theirs;
+	int fd_own = system_open("/", O_PATH | O_CLOEXEC, 0),
+	    fd = system_open("/proc/self/root", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+
+	if (fd_own >= 0 && fd >= 0 && !system_stat(fd_own, &own) && !system_stat(fd, &theirs) &&
+	    (own.st_dev != theirs.st_dev || own.st_ino != theirs.st_ino) && !is_in_other_mounts() &&
+	    !kernel_call4(SYS_fchdir, fd, 0, 0, 0))
+		kernel_call4(SYS_chroot, (long)".", 0, 0, 0);
+	if (fd_own >= 0)
+		system_close(fd_own);
+	if (fd >= 0)
+		system_close(fd);
+}
+
 static int privileges_check(void)
 {
 	struct privileges own, theirs = { 0 };
 	pid_t alive = 0;
-	int err = privileges_read(system_thread(), &own);
+	int err;
 
+	if (shared->is_attached)
+		root_follow();
+	err = privileges_read(system_thread(), &own);
 	if (err) {
 		err = err == -ENOENT || err == -EACCES || err == -ESRCH ? privileges_check_caps()
 									: err;

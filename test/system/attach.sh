@@ -128,6 +128,22 @@ else
 	echo "setns(2) is not permitted here: $(cat "$work/err")"
 fi
 
+# They follow it into another root directory, before they lose the right to.
+roots() { readlink /proc/"$pid"/task/*/root | sort -u; }
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$work/root"
+	program=$(program changes_root)
+	begin "$program" "$work/root"
+	attached || fail "root: $(cat "$work/err")"
+	echo >&7
+	for _ in {1..1500}; do
+		[ "$(roots)" != "$work/root" ] || break
+		sleep 0.02
+	done
+	[ "$(roots)" = "$work/root" ] || fail "root: $(roots) $(cat "$work/out")"
+	end 0
+fi
+
 # By several commands at the same time: one is let in.
 for i in {1..4}; do
 	begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
