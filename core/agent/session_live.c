@@ -84,6 +84,7 @@ static void status_fill(struct session *s, struct live_status *status)
 	for (size_t i = 0; i < s->with.reporter_count; i++)
 		if (s->with.reporters[i]->add_status)
 			s->with.reporters[i]->add_status(s->with.reporters[i], status);
+	status->losses.dropped_refused += s->dropped_chunks;
 }
 
 /* ---- Options ---- */

@@ -141,6 +141,33 @@ START_TEST(what_sampling_costs)
 }
 END_TEST
 
+/* Each of the four numbers is enough. Without losses there is no such object. */
+START_TEST(what_was_dropped)
+{
+	static const struct {
+		struct report_losses losses;
+		const char *text;
+	} cases[] = {
+		{ { 0, 7, 0, 0, 0 }, "{\"bytes\":7,\"full\":0,\"aged\":0,\"refused\":0}" },
+		{ { 0, 0, 7, 0, 0 }, "{\"bytes\":0,\"full\":7,\"aged\":0,\"refused\":0}" },
+		{ { 0, 0, 0, 7, 0 }, "{\"bytes\":0,\"full\":0,\"aged\":7,\"refused\":0}" },
+		{ { 0, 0, 0, 0, 7 }, "{\"bytes\":0,\"full\":0,\"aged\":0,\"refused\":7}" },
+	};
+	static struct buf out = BUF_INIT(1 << 20);
+	struct report report = a_report(5000);
+
+	LACKS(metadata(NULL, &nowhere), "\"dropped\"");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		buf_reset(&out);
+		report.losses = cases[i].losses;
+		ck_assert_int_eq(metadata_json(&out, &report, &config, &nowhere, &environment), 0);
+		HAS(buf_string(&out), "\"dropped\":{");
+		HAS(buf_string(&out), cases[i].text);
+	}
+	buf_free(&out);
+}
+END_TEST
+
 /* A process that died before it knew its machine: the deliverer's is used if both ran on one
  * machine. */
 START_TEST(what_was_not_known_is_taken_from_where_it_is_true)
@@ -265,6 +292,7 @@ int main(void)
 	tcase_add_test(tcase, this_process_is_told_of);
 	tcase_add_test(tcase, another_process_is_told_of);
 	tcase_add_test(tcase, what_sampling_costs);
+	tcase_add_test(tcase, what_was_dropped);
 	tcase_add_test(tcase, what_was_not_known_is_taken_from_where_it_is_true);
 	tcase_add_test(tcase, what_is_known_is_noted);
 	tcase_add_loop_test(tcase, the_programs_version, 0, sizeof(versions) / sizeof(versions[0]));

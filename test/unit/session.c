@@ -517,11 +517,14 @@ END_TEST
 START_TEST(drops_damaged_chunks)
 {
 	struct session session = new_session(false);
+	struct live_call call = { .request = LIVE_STATUS };
 
 	ck_assert_int_eq(session_start(&session), 0);
 	engine.is_cut_off = true;
 	ck_assert_int_eq(session_report(&session), 0);
 	ck_assert_uint_eq(session.dropped_chunks, 2);
+	ck_assert_int_eq(session_answer(&session, &call), 0);
+	ck_assert_uint_eq(call.status.losses.dropped_refused, 2);
 	engine.is_cut_off = false;
 	ck_assert_int_eq(session_report(&session), 0);
 	session_close(&session);

@@ -50,7 +50,9 @@ static void metadata_add_losses(cJSON *agent, const struct report *report, bool 
 	metadata_add_number(object, "lost", report->samples_lost, failed);
 	if (losses->spooled_bytes)
 		metadata_add_number(agent, "spooled_bytes", losses->spooled_bytes, failed);
-	if (!losses->dropped_bytes)
+	/* A chunk that the session drops has no bytes. */
+	if (!losses->dropped_bytes && !losses->dropped_full && !losses->dropped_aged &&
+	    !losses->dropped_refused)
 		return;
 	object = json_put(agent, "dropped", cJSON_CreateObject(), failed);
 	metadata_add_number(object, "bytes", losses->dropped_bytes, failed);
