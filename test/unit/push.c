@@ -770,6 +770,18 @@ START_TEST(waits_as_it_is_told)
 }
 END_TEST
 
+/* A pause ends if the clock is set back: the server asked for two minutes, not a day. */
+START_TEST(waits_no_longer_with_another_clock)
+{
+	server.plan[0] = 429;
+	server.retry_after = 120;
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver(5000), -EAGAIN);
+	now_s -= 86400;
+	ck_assert_int_eq(deliver(5000), 0);
+}
+END_TEST
+
 static const struct {
 	long status;
 	int err, err_otlp;
@@ -883,6 +895,7 @@ int main(void)
 	tcase_add_loop_test(tcase, goes_on_with_its_own, 0, 2);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
+	tcase_add_loop_test(tcase, waits_no_longer_with_another_clock, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));
 	tcase_add_loop_test(tcase, a_destination_is_a_tenants, 0,
 			    2 * sizeof(header_pairs) / sizeof(header_pairs[0]));

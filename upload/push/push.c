@@ -63,7 +63,9 @@ struct push {
 	struct aws aws; /* to send, and to identify the machine */
 	struct host host;
 	struct progress progress;
-	int64_t not_before; /* seconds since 1970: end of the pause that the server asked for */
+	/* The pause that the server asked for, in seconds since 1970. If the clock is set back to
+	 * before its start, it ends. */
+	int64_t paused_at, not_before;
 	char logged_cause[CAUSE_MAX];
 	atomic_bool stop;
 };
@@ -224,10 +226,12 @@ static int push_handle_response(struct push *push, struct http_response *respons
 	int err = push_judge(response->status, push->form->is_500_final);
 	char words[ANSWER_SHOWN + 1], line[LINE_MAX_BYTES];
 
-	if (err == -EAGAIN && response->retry_after > 0)
+	if (err == -EAGAIN && response->retry_after > 0) {
+		push->paused_at = push->aws.now();
 		push->not_before =
-			push->aws.now() +
+			push->paused_at +
 			(response->retry_after < RETRY_MAX_S ? response->retry_after : RETRY_MAX_S);
+	}
 	if (response->status == 422 && push->form->is_final && !push->form->is_final(response) &&
 	    push_may_be_transient(push))
 		err = -EAGAIN;
@@ -482,9 +486,10 @@ static int push_deliver(struct reporter *reporter, const struct report *report)
 				    .profile = &added.profile,
 				    .libraries = &added.libraries,
 				    .identity = &identity };
+	int64_t now = push->aws.now();
 	int err;
 
-	if (push->aws.now() < push->not_before)
+	if (push->paused_at <= now && now < push->not_before)
 		return -EAGAIN;
 	err = push_prepare(push);
 	if (err)
