@@ -35,7 +35,7 @@ enum { LOST = -2, BROKEN = -3, LONG = -4, AGAIN = -5, GATEWAY = -6 };
 
 static struct {
 	long plan
-		[16]; /* statuses, 0: accept, -1: no response, or one of those below; then all are accepted */
+		[64]; /* statuses, 0: accept, -1: no response, or one of those below; then all are accepted */
 	size_t planned;
 	int64_t retry_after;
 	size_t body_max; /* of the uncompressed body; 0: none */
@@ -756,6 +756,32 @@ START_TEST(leaves_out_what_never_fits)
 }
 END_TEST
 
+/* Also if the try ends before the report does, and another report is tried before the next one. */
+START_TEST(says_what_it_leaves_out)
+{
+	char path[] = "/tmp/asprof-push-XXXXXX", text[4096] = "", *line;
+	struct report report = the_report(5000);
+	struct report_begun begun = { 0 };
+	int fd = mkstemp(path);
+
+	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	for (size_t i = 0; i < 24; i++)
+		server.plan[i] = 413;
+	server.plan[24] = 503;
+	report.begun = &begun;
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(reporter->deliver(reporter, &report), -EAGAIN);
+	ck_assert_uint_gt(begun.from, 0);
+	ck_assert_int_eq(deliver(6000), 0);
+	ck_assert_int_eq(reporter->deliver(reporter, &report), 0);
+	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+	line = strstr(text, "samples of a report are dropped");
+	ck_assert_msg(line && !strstr(line + 1, "samples of a report"), "%s", text);
+	close(fd);
+	unlink(path);
+}
+END_TEST
+
 START_TEST(waits_as_it_is_told)
 {
 	server.plan[0] = 429;
@@ -894,6 +920,7 @@ int main(void)
 	tcase_add_loop_test(tcase, knows_anothers_doubt, 0, 2);
 	tcase_add_loop_test(tcase, goes_on_with_its_own, 0, 2);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
+	tcase_add_loop_test(tcase, says_what_it_leaves_out, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, waits_no_longer_with_another_clock, 0, 2);
 	tcase_add_loop_test(tcase, judges_answers, 0, COUNT(answers));

@@ -44,7 +44,7 @@ struct progress {
 	pid_t pid;
 
 	struct report_begun at; /* position in the samples of the kind; STEP samples per request */
-	uint32_t dropped_samples; /* samples that are too large alone */
+	uint32_t dropped_samples; /* of the current try: samples that are too large alone */
 	uint32_t maybe_twice;     /* messages of the current try */
 	int64_t unsure_since;     /* seconds since 1970; 0: no ambiguous failure */
 };
@@ -362,7 +362,7 @@ static void push_find_progress(struct push *push, const struct report *report, u
 					       .unique = report->unique,
 					       .pid = report->pid,
 					       .at = { .step = UINT32_MAX, .count = count } };
-	progress->maybe_twice = 0;
+	progress->dropped_samples = progress->maybe_twice = 0;
 	elsewhere = memcmp(begun, &nothing, sizeof(nothing)) != 0 &&
 		    !progress_is_further(&progress->at, begun);
 	if (elsewhere)
@@ -453,7 +453,7 @@ static int push_prepare(struct push *push)
 	return err;
 }
 
-/* Log incomplete aggregation and dropped samples, once for each report. */
+/* Log incomplete aggregation, once for each report. */
 static void push_log_losses(const struct push *push, const struct report_profile *added)
 {
 	if (added->problem[0])
@@ -462,15 +462,16 @@ static void push_log_losses(const struct push *push, const struct report_profile
 	if (added->profile.stacks_cut)
 		log_info("%" PRIu64 " stacks of a report to %s are merged",
 			 added->profile.stacks_cut, push->form->name);
+}
+
+/* Log the samples that this try has dropped, and messages that the server may count twice. The next try may be of
+ * another report. */
+static void push_log_try(const struct push *push)
+{
 	if (push->progress.dropped_samples)
 		log_error("%s refuses requests with a single sample: %" PRIu32
 			  " samples of a report are dropped",
 			  push->form->name, push->progress.dropped_samples);
-}
-
-/* Log messages that the server may count twice. */
-static void push_log_doubts(const struct push *push)
-{
 	if (push->progress.maybe_twice)
 		log_warn("%s may count %" PRIu32
 			 " of a report's messages twice: its response to the first was lost",
@@ -506,7 +507,7 @@ static int push_deliver(struct reporter *reporter, const struct report *report)
 	if (!err) {
 		push_find_progress(push, report, added.profile.count);
 		err = push_send_report(push, &piece);
-		push_log_doubts(push);
+		push_log_try(push);
 		if (err)
 			push_save_progress(push, report);
 		else
