@@ -12,6 +12,7 @@
 
 #include "test/fixtures/suite.h"
 #include "upload/http/http_curl.h"
+#include "upload/http/low_speed.h"
 
 static const struct {
 	const char *value;
@@ -185,6 +186,53 @@ START_TEST(knows_what_was_left_unanswered)
 }
 END_TEST
 
+/* The state after some seconds, since the last one, and the result. */
+static const struct {
+	struct {
+		unsigned int seconds, sent, to_send, received;
+		bool is_slow;
+	} steps[5];
+} transfers[] = {
+	{ { { 0, 0, 0, 0, false }, { 60, 0, 0, 0, false } } }, /* no connection yet */
+	{ { { 1, 0, 9, 0, false }, { 19, 0, 9, 0, false }, { 1, 0, 9, 0, true } } },
+	{ { { 1, 0, 90000, 0, false },
+	    { 19, 10239, 90000, 0, false },
+	    { 1, 10239, 90000, 0, true } } },
+	{ { { 1, 0, 90000, 0, false },
+	    { 19, 10240, 90000, 0, false },
+	    { 19, 10241, 90000, 0, false } } },
+	/* The server works on what it has. Its response may then not stop. */
+	{ { { 1, 9, 9, 0, false },
+	    { 59, 9, 9, 0, false },
+	    { 1, 9, 9, 5, false },
+	    { 19, 9, 9, 5, false },
+	    { 1, 9, 9, 5, true } } },
+	{ { { 1, 5, 9, 0, false },
+	    { 19, 9, 9, 0, false },
+	    { 30, 9, 9, 5, false },
+	    { 19, 9, 9, 5, false } } },
+	/* It is sent again. */
+	{ { { 1, 5000, 9000, 0, false },
+	    { 19, 0, 9000, 0, false },
+	    { 19, 0, 9000, 0, false },
+	    { 1, 0, 9000, 0, true } } },
+};
+
+START_TEST(gives_up_bodies_that_do_not_move)
+{
+	struct low_speed speed = { 0 };
+	uint64_t now_ns = 1000000000;
+
+	for (size_t i = 0; i < 5 && (!i || transfers[_i].steps[i].seconds); i++) {
+		now_ns += transfers[_i].steps[i].seconds * 1000000000ull;
+		ck_assert_int_eq(low_speed_check(&speed, now_ns, transfers[_i].steps[i].sent,
+						 transfers[_i].steps[i].to_send,
+						 transfers[_i].steps[i].received),
+				 transfers[_i].steps[i].is_slow);
+	}
+}
+END_TEST
+
 START_TEST(nothing_is_sent_where_nobody_listens)
 {
 	struct http_request request = HTTP_REQUEST_INIT("POST", 5000, 5000);
@@ -209,6 +257,8 @@ int main(void)
 	tcase_add_loop_test(tcase, no_secret_of_a_url_is_said, 0, sizeof(bad) / sizeof(bad[0]));
 	tcase_add_loop_test(tcase, knows_what_was_left_unanswered, 0,
 			    sizeof(lost) / sizeof(lost[0]));
+	tcase_add_loop_test(tcase, gives_up_bodies_that_do_not_move, 0,
+			    sizeof(transfers) / sizeof(transfers[0]));
 	tcase_add_test(tcase, nothing_is_sent_where_nobody_listens);
 	tcase_set_timeout(tcase, 60);
 	return suite_run(tcase);

@@ -15,11 +15,8 @@
 #include "core/fd.h"
 #include "core/privileges.h"
 #include "upload/http/http_ca.h"
+#include "upload/http/low_speed.h"
 #include "upload/http/url.h"
-
-/* A slower upload is aborted after this time and retried. */
-#define SLOW_BYTES_A_SECOND 512L
-#define SLOW_SECONDS        20L
 
 struct http_curl {
 	struct http http;
@@ -27,7 +24,9 @@ struct http_curl {
 	char *ca_file;
 	struct buf ca; /* loaded for the request in progress */
 	const atomic_bool *stop;
-	unsigned int attempts; /* connections used by the request in progress */
+	unsigned int attempts;  /* connections used by the request in progress */
+	struct low_speed speed; /* of the request in progress */
+	bool is_slow;           /* SPEED has ended the request */
 };
 
 static const struct {
@@ -127,15 +126,18 @@ static void http_curl_read_headers(const struct http_curl *self, struct http_res
 		 http_curl_header(self, "location"));
 }
 
-static int http_curl_check_stop(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+/* curl's own low-speed limit would also end the wait for the response. */
+static int http_curl_check_progress(void *arg, curl_off_t to_receive, curl_off_t received,
+				    curl_off_t to_send, curl_off_t sent)
 {
-	const struct http_curl *self = arg;
+	struct http_curl *self = arg;
 
-	(void)a;
-	(void)b;
-	(void)c;
-	(void)d;
-	return (self->stop && atomic_load(self->stop)) || privileges_follow(false);
+	(void)to_receive;
+	if ((self->stop && atomic_load(self->stop)) || privileges_follow(false))
+		return 1;
+	self->is_slow = low_speed_check(&self->speed, clock_monotonic_ns(), (uint64_t)sent,
+					(uint64_t)to_send, (uint64_t)received);
+	return self->is_slow;
 }
 
 /* A connection is ready for the request. If a kept connection ends before the response starts,
@@ -267,15 +269,13 @@ static void http_curl_set_limits(struct http_curl *self, const struct http_reque
 
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)request->connect_timeout_ms);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES_A_SECOND);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SLOW_SECONDS);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(curl, CURLOPT_MAXCONNECTS, 2L);
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, http_curl_open_socket);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, http_curl_check_stop);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, http_curl_check_progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, self);
 	curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, http_curl_count_attempt);
 	curl_easy_setopt(curl, CURLOPT_PREREQDATA, self);
@@ -306,6 +306,8 @@ static int http_curl_send(struct http *http, const struct http_request *request,
 	buf_reset(&response->body);
 	*response = (struct http_response){ .body = response->body };
 	self->attempts = 0;
+	self->speed = (struct low_speed){ 0 };
+	self->is_slow = false;
 
 	curl_easy_reset(self->curl); /* keeps its connections */
 	lines = http_curl_header_lines(request, &failed);
@@ -320,6 +322,11 @@ static int http_curl_send(struct http *http, const struct http_request *request,
 	curl_easy_setopt(self->curl, CURLOPT_HTTPHEADER, lines);
 
 	code = curl_easy_perform(self->curl);
+	if (self->is_slow) {
+		code = CURLE_OPERATION_TIMEDOUT;
+		snprintf(words, sizeof(words), "less than %u bytes a second in %u seconds",
+			 LOW_SPEED_BYTES_A_SECOND, LOW_SPEED_SECONDS);
+	}
 	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
 	http_curl_read_headers(self, response);
 	response->unanswered = http_curl_is_unanswered(self, request, code, response->status);
