@@ -65,9 +65,9 @@ START_TEST(no_secret_of_a_url_is_said)
 }
 END_TEST
 
-/* The server's action for each request: read it and answer, or close without an answer; or close
- * while it is still being sent. */
-enum deed { ANSWER = 1, GO, GO_EARLY, HALF };
+/* The server's action for each request: read it and answer, or close without an answer, or with a part of it; or
+ * close while it is still being sent. */
+enum deed { ANSWER = 1, GO, GO_EARLY, HALF, CONTINUE };
 
 static struct {
 	int listener;
@@ -108,6 +108,7 @@ static bool read_request(int fd, bool whole)
 static void *serve(void *unused)
 {
 	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+	static const char more[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	const enum deed *deed = server.deeds;
 	int fd;
 
@@ -117,6 +118,8 @@ static void *serve(void *unused)
 
 			if (*deed == ANSWER || *deed == HALF)
 				ck_assert_int_gt(write(fd, answer, length), 0);
+			if (*deed == CONTINUE)
+				ck_assert_int_gt(write(fd, more, sizeof(more) - 1), 0);
 			if (*deed++ != ANSWER)
 				break;
 		}
@@ -153,7 +156,8 @@ static const struct {
 	{ { ANSWER, ANSWER }, { { 9, false, false }, { 9, false, false } } },
 	{ { GO }, { { 9, true, true } } },
 	{ { GO_EARLY }, { { LARGE, true, false } } },
-	{ { HALF }, { { 9, true, false } } }, /* its status came */
+	{ { HALF }, { { 9, true, false } } },    /* its status came */
+	{ { CONTINUE }, { { 9, true, true } } }, /* that is no status */
 	/* curl repeats it once by itself, because the connection was an old one. */
 	{ { ANSWER, GO, ANSWER }, { { 9, false, false }, { 9, false, true } } },
 	{ { ANSWER, GO, GO }, { { 9, false, false }, { 9, true, true } } },

@@ -30,8 +30,8 @@ static struct config config;
 static int64_t now_s;
 
 /* Accept it; then no response, 200 and no more, 200 and more than is read, 200 at the second time;
- * or 502 of a gateway that lost it. */
-enum { LOST = -2, BROKEN = -3, LONG = -4, AGAIN = -5, GATEWAY = -6 };
+ * or 502 of a gateway that lost it, and the same with a body that breaks off. */
+enum { LOST = -2, BROKEN = -3, LONG = -4, AGAIN = -5, GATEWAY = -6, GATEWAY_BROKEN = -7 };
 
 static struct {
 	long plan
@@ -206,9 +206,11 @@ static int answer(struct http *http, const struct http_request *request,
 	if (status == LOST)
 		return -EIO;
 	if (status < -1)
-		response->status = status == GATEWAY ? 502 : 200;
+		response->status = status == GATEWAY || status == GATEWAY_BROKEN ? 502 : 200;
 	if (status < -1)
-		return status == BROKEN ? -EIO : status == LONG ? -EFBIG : 0;
+		return status == BROKEN || status == GATEWAY_BROKEN ? -EIO
+		       : status == LONG                             ? -EFBIG
+								    : 0;
 	if (!status)
 		status = !server.body_max || length <= server.body_max ? 200
 			 : server.too_large                            ? server.too_large
@@ -628,6 +630,7 @@ static const struct {
 	{ { LOST }, 1, 1 },
 	{ { LOST, LOST, 503, GATEWAY }, 1, 4 }, /* one message, however often */
 	{ { GATEWAY }, 1, 1 },
+	{ { GATEWAY_BROKEN }, 1, 1 },
 	{ { 504 }, 1, 1 },
 	{ { BROKEN }, 0, 0 },
 	{ { LONG }, 0, 0 },
@@ -648,7 +651,8 @@ START_TEST(counts_what_may_be_twice)
 	memset(&server, 0, sizeof(server));
 	memcpy(server.plan, doubts[i].plan, sizeof(doubts[i].plan));
 	for (size_t p = 0; p < 4; p++)
-		twice += server.plan[p] == LOST || server.plan[p] == GATEWAY;
+		twice += server.plan[p] == LOST || server.plan[p] == GATEWAY ||
+			 server.plan[p] == GATEWAY_BROKEN;
 	begin(forms[form], NULL);
 	for (; deliver(5000); tries++)
 		ck_assert_uint_eq(reporter->maybe_twice, 0);

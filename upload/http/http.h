@@ -46,7 +46,7 @@ struct http_request {
 	}
 
 struct http_response {
-	long status;
+	long status; /* of the final response, from 200 on; also if its body was lost; 0: none */
 	struct buf body;
 	int64_t date;        /* the server's time, seconds since 1970; 0: not sent */
 	int64_t length;      /* content-length; 0: not sent */

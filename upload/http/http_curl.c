@@ -328,6 +328,8 @@ static int http_curl_send(struct http *http, const struct http_request *request,
 			 LOW_SPEED_BYTES_A_SECOND, LOW_SPEED_SECONDS);
 	}
 	curl_easy_getinfo(self->curl, CURLINFO_RESPONSE_CODE, &response->status);
+	if (response->status < 200)
+		response->status = 0; /* "100 Continue" is not the response */
 	http_curl_read_headers(self, response);
 	response->unanswered = http_curl_is_unanswered(self, request, code, response->status);
 	err = http_curl_errno(code);

@@ -253,11 +253,11 @@ static int push_handle_response(struct push *push, struct http_response *respons
 }
 
 /* True if the server's decision is known, even if ERR reports that the body is incomplete or too
- * long. An accepted piece must not be sent again, and neither must one that was too large. */
+ * long. An accepted piece must not be sent again, and neither must one that was too large; after a
+ * gateway's error the piece is in doubt. */
 static bool response_is_known(int err, const struct http_response *response)
 {
-	return !err || (response->status >= 200 && response->status < 300) ||
-	       response->status == 413 || (response->status && err == -EFBIG);
+	return !err || response->status;
 }
 
 static int push_make(struct push *push, const struct push_piece *piece,
