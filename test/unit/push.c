@@ -872,6 +872,26 @@ START_TEST(gives_up_what_is_no_recording)
 }
 END_TEST
 
+/* Such a report stays, so the operator must know the cause. */
+START_TEST(says_once_what_cannot_be_read)
+{
+	char path[] = "/tmp/asprof-push-XXXXXX", text[4096] = "", *line;
+	struct report report = the_report(5000);
+	int fd = mkstemp(path);
+
+	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	begin(forms[_i], NULL);
+	report.parts[0].fd = -1;
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(reporter->deliver(reporter, &report), -EBADF);
+	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+	line = strstr(text, "cannot aggregate a report: Bad file descriptor\n");
+	ck_assert_msg(line && !strchr(line, '\n')[1], "%s", text);
+	close(fd);
+	unlink(path);
+}
+END_TEST
+
 static int note(void *arg, const char *key, const char *value)
 {
 	return buf_printf(arg, "[%s|%s]", key, value);
@@ -932,6 +952,7 @@ int main(void)
 			    2 * sizeof(header_pairs) / sizeof(header_pairs[0]));
 	tcase_add_test(tcase, is_unsure_for_a_while);
 	tcase_add_loop_test(tcase, gives_up_what_is_no_recording, 0, 2);
+	tcase_add_loop_test(tcase, says_once_what_cannot_be_read, 0, 2);
 	tcase_add_loop_test(tcase, reads_pairs, 0, COUNT(pairs));
 	return suite_run(tcase);
 }

@@ -265,6 +265,30 @@ START_TEST(says_a_cause_once)
 }
 END_TEST
 
+/* Such a report stays, so the operator must know the cause. */
+START_TEST(says_once_what_cannot_be_read)
+{
+	struct report report = the_report();
+	char path[] = "/tmp/asprof-s3-XXXXXX", text[4096] = "", *line;
+	int fd = mkstemp(path);
+	struct reporter *reporter;
+
+	ck_assert_int_eq(log_open(LOG_ERROR, path), 0);
+	ck_assert_int_eq(s3_reporter_open_with(&reporter, &config, environment, &http, tell_now),
+			 0);
+	report.parts[0].fd = -1;
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(reporter->deliver(reporter, &report), -EBADF);
+	ck_assert_int_eq(store.sent, 0);
+	ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
+	line = strstr(text, "cannot compress a report of 5 bytes: Bad file descriptor\n");
+	ck_assert_msg(line && !strchr(line, '\n')[1], "%s", text);
+	close(fd);
+	unlink(path);
+	reporter->close(reporter);
+}
+END_TEST
+
 static const struct {
 	const char *bucket, *owner, *region, *words;
 } settings[] = {
@@ -349,6 +373,7 @@ int main(void)
 	tcase_add_test(tcase, mends_the_clock);
 	tcase_add_test(tcase, mends_all_that_can_be_mended);
 	tcase_add_loop_test(tcase, says_a_cause_once, 0, sizeof(causes) / sizeof(causes[0]));
+	tcase_add_test(tcase, says_once_what_cannot_be_read);
 	tcase_add_loop_test(tcase, settings_lead_nowhere_else, 0,
 			    sizeof(settings) / sizeof(settings[0]));
 	tcase_add_test(tcase, a_region_leads_nowhere_else);

@@ -137,6 +137,17 @@ static void push_log_no_response(struct push *push, int err, const struct http_r
 	push_log_error(push, cause, line);
 }
 
+/* WHAT failed with ERR before anything was sent; a retry may succeed. */
+static void push_log_unsent(struct push *push, const char *what, int err)
+{
+	char cause[CAUSE_MAX], line[LINE_MAX_BYTES];
+
+	snprintf(cause, sizeof(cause), "%s error %d", what, -err);
+	snprintf(line, sizeof(line), "cannot %s: %s%s", what, strerror(-err),
+		 err == -ENOMEM ? "; increase " OPTION_PREFIX "MEMORY" : "");
+	push_log_error(push, cause, line);
+}
+
 int push_judge(long status, bool is_500_final)
 {
 	if (status >= 200 && status < 300)
@@ -287,6 +298,8 @@ static int push_send_piece(struct push *push, const struct push_piece *piece)
 	if (err == -EINVAL || err == -E2BIG) {
 		push_log_error(push, "headers", "cannot send the configured headers");
 		err = -EACCES;
+	} else if (err && err != -ENODATA && err != -EFBIG) {
+		push_log_unsent(push, "encode a report", err);
 	}
 	if (err)
 		goto out;
@@ -504,6 +517,8 @@ static int push_deliver(struct reporter *reporter, const struct report *report)
 	if (err == -EBADMSG)
 		log_error("a report of %" PRIu64 " bytes is not delivered to %s: %s",
 			  report_length(report), push->form->name, added.problem);
+	else if (err)
+		push_log_unsent(push, "aggregate a report", err);
 	if (!err) {
 		push_find_progress(push, report, added.profile.count);
 		err = push_send_report(push, &piece);

@@ -214,6 +214,18 @@ static int s3_prepare(struct s3 *s3)
 	return err;
 }
 
+/* The zip of REPORT failed with ERR; a retry may succeed. */
+static void s3_log_no_zip(struct s3 *s3, const struct report *report, int err)
+{
+	char cause[S3_CAUSE_MAX], line[256];
+
+	snprintf(cause, sizeof(cause), "zip error %d", -err);
+	snprintf(line, sizeof(line), "cannot compress a report of %" PRIu64 " bytes: %s%s",
+		 report_length(report), strerror(-err),
+		 err == -ENOMEM ? "; increase " OPTION_PREFIX "MEMORY" : "");
+	s3_bucket_log_error(&s3->bucket, cause, line);
+}
+
 static int s3_deliver(struct reporter *reporter, const struct report *report)
 {
 	struct s3 *s3 = (struct s3 *)reporter;
@@ -233,6 +245,8 @@ static int s3_deliver(struct reporter *reporter, const struct report *report)
 		log_error("a report of %" PRIu64 " bytes is not uploaded: %s",
 			  report_length(report), strerror(-err));
 		err = -EBADMSG;
+	} else if (err) {
+		s3_log_no_zip(s3, report, err);
 	}
 	if (!err)
 		err = s3_put_report(s3, report, &body);
