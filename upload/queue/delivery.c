@@ -28,6 +28,9 @@
 /* Interval between searches of the spool for reports of other processes. */
 #define LOOK_NS (30 * SECOND_NS)
 
+/* Shortest time between two lines about old reports. */
+#define LOG_AGED_NS (60 * SECOND_NS)
+
 /* Time limit of one recovery, because reports may have to be delivered. */
 #define RECOVERY_NS (10 * SECOND_NS)
 
@@ -191,6 +194,20 @@ static void delivery_try(struct delivery *delivery, struct stored_report *held)
 	}
 }
 
+void deliveries_log_aged(struct deliveries *deliveries, bool at_once)
+{
+	uint64_t now = clock_monotonic_ns(), aged = deliveries->losses.dropped_aged;
+
+	for (size_t i = 0; i < deliveries->store_count; i++)
+		aged += deliveries->stores[i]->losses.dropped_aged;
+	if (aged == deliveries->logged_aged || (!at_once && now < deliveries->log_aged_ns))
+		return;
+	log_warn("%llu undelivered reports are dropped: they are older than a day",
+		 (unsigned long long)(aged - deliveries->logged_aged));
+	deliveries->logged_aged = aged;
+	deliveries->log_aged_ns = now + LOG_AGED_NS;
+}
+
 void deliveries_notify(struct deliveries *deliveries)
 {
 	size_t waiting = 0;
@@ -304,6 +321,7 @@ static void *delivery_run(void *argument)
 			continue;
 		}
 		if (now < delivery->next_ns) {
+			deliveries_log_aged(deliveries, false);
 			deliveries_wait(deliveries, delivery->next_ns);
 			continue;
 		}
@@ -326,6 +344,7 @@ static void *delivery_run(void *argument)
 		}
 		if (deliveries->closing)
 			break;
+		deliveries_log_aged(deliveries, false);
 		/* Random, so that the processes that share a spool do not search at the same
 		 * time. */
 		deliveries_wait(deliveries, deliveries_are_persistent(deliveries)

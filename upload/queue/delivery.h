@@ -49,6 +49,8 @@ struct deliveries {
 	struct delivery each[REPORTERS_MAX];
 	size_t count;
 	struct report_losses losses; /* aged, refused and their bytes */
+	uint64_t logged_aged;        /* "aged" when it was logged last */
+	uint64_t log_aged_ns;        /* earliest next log of it, monotonic clock */
 	bool draining;               /* drain() runs: retry soon after failures */
 	bool closing;                /* threads end */
 
@@ -76,6 +78,10 @@ int delivery_deliver(struct delivery *delivery, const struct report *report);
 
 /* Start the thread of DELIVERY if it has none. A failure is logged. */
 void delivery_start(struct delivery *delivery);
+
+/* Log the number of reports that were dropped for their age since the last such line: at most a line a minute, or
+ * AT_ONCE. */
+void deliveries_log_aged(struct deliveries *deliveries, bool at_once);
 
 /* Wake all waiting threads after a change. */
 void deliveries_notify(struct deliveries *deliveries);

@@ -83,8 +83,9 @@ static unsigned int queue_deliver_now(struct queue *queue, const struct report *
 	return pending;
 }
 
-static void queue_log_losses(const struct queue *queue)
+static void queue_log_losses(struct queue *queue)
 {
+	deliveries_log_aged(&queue->deliveries, true);
 	lost_reports_log(queue->config->spool_dir != NULL, false);
 }
 
