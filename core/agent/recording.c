@@ -240,18 +240,19 @@ uint64_t recording_uncut_bytes(const struct recording *recording)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static void recording_free_space(int fd, off_t end)
+/* The same as recording_release(). After other errors the next call frees the space. */
+static int recording_free_space(int fd, off_t end)
 {
 	end &= ~(off_t)(PAGE - 1);
-	/* If a hole cannot be punched, the space is freed with the file. */
-	if (end > 0)
-		fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
+	if (end <= 0 || !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end))
+		return 0;
+	return errno == EOPNOTSUPP || errno == ENOSYS ? -EOPNOTSUPP : 0;
 }
 
-void recording_release(struct recording *recording, const struct report_part *part)
+int recording_release(struct recording *recording, const struct report_part *part)
 {
 	(void)recording;
-	recording_free_space(part->fd, part->offset + (off_t)part->length);
+	return recording_free_space(part->fd, part->offset + (off_t)part->length);
 }
 
 void recording_move_to(struct recording *recording, int fd)
@@ -297,6 +298,11 @@ static int recording_move_back(struct recording *r)
 	r->moved_cut = 0;
 	r->moved_end = length;
 	return 0;
+}
+
+int recording_move_to_memory(struct recording *recording)
+{
+	return recording->moved < 0 ? 0 : recording_move_back(recording);
 }
 
 int recording_move(struct recording *recording)

@@ -59,8 +59,12 @@ bool recording_has_size_limit(void);
 /* Return the bytes written and not cut, finished or not. */
 uint64_t recording_uncut_bytes(const struct recording *recording);
 
-/* Free the space of PART and of everything before it. */
-void recording_release(struct recording *recording, const struct report_part *part);
+/* Free the space of PART and of everything before it. Returns 0, or -EOPNOTSUPP if the file's system cannot free a part
+ * of a file: the file grows without limit. */
+int recording_release(struct recording *recording, const struct report_part *part);
+
+/* After recording_move_to(): move to memory instead from now on. Returns 0 or -errno. */
+int recording_move_to_memory(struct recording *recording);
 
 /* Free the recording, which may be NULL. The engine no longer uses the file. */
 void recording_close(struct recording *recording);

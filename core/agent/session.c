@@ -497,9 +497,9 @@ static int session_report_finished(struct session *s, bool final)
 	recording_close(labels);
 	recording_close(crash);
 	session_write_cut(s, &report, with_mem);
-	recording_release(s->all.recording, &report.parts[0]);
-	if (with_mem)
-		recording_release(s->mem.recording, &report.parts[1]);
+	if (recording_release(s->all.recording, &report.parts[0]) ||
+	    (with_mem && recording_release(s->mem.recording, &report.parts[1])))
+		s->cannot_free_space = true;
 	if (s->with.forget_waits)
 		s->with.forget_waits();
 	s->interval_began_ms = report.end_ms;
@@ -575,7 +575,27 @@ bool session_can_restart(const struct session *s)
 	return !s->all.engine->can_restart || s->all.engine->can_restart();
 }
 
-int session_report(struct session *s)
+/* Continue in memory, after a report: a recording in the spool would take the space of all finished reports. */
+static int session_leave_growing_spool(struct session *s)
+{
+	int err = 0;
+
+	session_disable_spool(s, "its file system cannot free a part of a file");
+	if (source_is_served(&s->all))
+		err = session_restart(s);
+	else if (recording_move_to_memory(s->all.recording))
+		log_warn("no memory for the finished chunks of the recording; they stay in a file");
+	if (err || s->state != SESSION_RUNS)
+		return err;
+	if (s->mem.recording && s->is_mem_in_spool) {
+		session_stop_mem(s);
+		session_start_mem(s);
+	}
+	session_close_running_files(s);
+	return 0;
+}
+
+static int session_report_interval(struct session *s)
 {
 	uint64_t dropped = s->dropped_chunks;
 	int err;
@@ -616,6 +636,16 @@ int session_report(struct session *s)
 	return s->counted.memory_kb > ENGINE_MEMORY_MAX_KB && session_can_restart(s)
 		       ? session_restart(s)
 		       : 0;
+}
+
+int session_report(struct session *s)
+{
+	int err = session_report_interval(s);
+
+	if (err || s->state != SESSION_RUNS || !s->cannot_free_space || !s->has_running_files ||
+	    s->has_spool_failed)
+		return err;
+	return session_leave_growing_spool(s);
 }
 
 int session_start(struct session *s)

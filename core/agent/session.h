@@ -48,6 +48,7 @@ struct session {
 	uint64_t size_check_ns;             /* when session_check_size() is due */
 	bool has_spool_failed;              /* the recordings stay in memory */
 	bool is_mem_in_spool;               /* MEM's recording is in the spool as well */
+	bool cannot_free_space;             /* recording_release() failed: the recordings grow */
 	bool rotates_by_restart;            /* rotate() does not finish a chunk */
 	enum session_state state;
 

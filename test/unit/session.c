@@ -362,6 +362,52 @@ START_TEST(finished_chunks_are_in_the_spool)
 }
 END_TEST
 
+static bool has_no_holes;
+
+/* As of a file system without FALLOC_FL_PUNCH_HOLE, such as ramfs, NFS before 4.2 and 9p. */
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+	(void)fd, (void)mode, (void)offset, (void)length;
+	errno = EOPNOTSUPP;
+	return has_no_holes ? -1 : 0;
+}
+
+static uint64_t service(uint64_t now_ns)
+{
+	(void)now_ns;
+	return UINT64_MAX;
+}
+
+/* It would grow by each report there, and take the space of all finished ones. */
+START_TEST(a_recording_that_only_grows_leaves_the_spool)
+{
+	struct engine served = all;
+	struct session session = new_session(_i);
+
+	served.service = _i ? NULL : service;
+	session.with.engine = &served;
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	reporter.create_running_files = keep;
+	config.spool_dir = dir;
+	has_no_holes = true;
+	ck_assert_int_eq(session_start(&session), 0);
+	for (chunks = 1; chunks * CHUNK < 4096; chunks++)
+		write_chunk(engine.fd);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(size_of(RUNNING_NOTE), -1);
+	ck_assert_int_eq(size_of(RUNNING_CHUNKS), -1);
+	ck_assert_int_eq(size_of(RUNNING_MEMORY), -1);
+	ck_assert(session.has_spool_failed && !session.has_running_files);
+	ck_assert(!session.is_mem_in_spool);
+	ck_assert_int_eq(session_report(&session), 0);
+	session_end(&session, 0);
+	session_close(&session);
+	/* Only an engine that writes to the spool itself is restarted. */
+	ck_assert_str_eq(engine.told, _i ? "SsDdrxsDdrXdrxc" : "SDrXrSDrXrc");
+	ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 static int end_result;
 
 static int end_chunk(void)
@@ -553,5 +599,6 @@ int main(void)
 	tcase_add_test(tests, one_that_breaks_is_told);
 	tcase_add_test(tests, rubbish_is_no_report);
 	tcase_add_test(tests, drops_damaged_chunks);
+	tcase_add_loop_test(tests, a_recording_that_only_grows_leaves_the_spool, 0, 2);
 	return suite_run(tests);
 }
