@@ -369,6 +369,22 @@ static bool can_clone(void)
 	return !THREAD_SANITIZED && !getenv("TEST_RUNNER");
 }
 
+START_TEST(region_of_a_profile_comes_after_the_variables)
+{
+	char config[64];
+
+	snprintf(config, sizeof(config), "AWS_CONFIG_FILE=%s",
+		 temporary("[default]\nregion = c\n"));
+	BEGIN(instance, config, "AWS_REGION=a", "AWS_DEFAULT_REGION=b");
+	ck_assert_str_eq(aws_region(&aws), "a");
+	BEGIN(instance, config, "AWS_DEFAULT_REGION=b");
+	ck_assert_str_eq(aws_region(&aws), "b");
+	BEGIN(instance, config);
+	ck_assert_str_eq(aws_region(&aws), "c");
+	unlink(strchr(config, '=') + 1);
+}
+END_TEST
+
 START_TEST(keys_in_files)
 {
 	char config[64], keys[64], answer[64];
@@ -590,6 +606,7 @@ int main(void)
 			    sizeof(refused_hosts) / sizeof(refused_hosts[0]));
 	tcase_add_loop_test(tcase, asks_at_no_bad_url_and_tells_no_secret, 0,
 			    sizeof(bad_bases) / sizeof(bad_bases[0]));
+	tcase_add_test(tcase, region_of_a_profile_comes_after_the_variables);
 	tcase_add_test(tcase, keys_in_files);
 	tcase_add_test(tcase, keys_by_web_identity);
 	tcase_add_test(tcase, endpoint_in_order);

@@ -19,16 +19,21 @@ static char *region_check(struct aws *aws, char *region)
 
 const char *aws_region(struct aws *aws)
 {
-	const char *value;
+	/* In the order of the AWS CLI's documentation; both come before the profile. */
+	static const char *const names[] = { "AWS_REGION", "AWS_DEFAULT_REGION" };
 
 	if (aws->region)
 		return aws->region;
 	if (aws->found_region)
 		return aws->found_region;
-	aws->found_region = region_check(aws, aws_setting(aws, "AWS_REGION", "region"));
-	value = environment_get(aws->environment, "AWS_DEFAULT_REGION");
-	if (!aws->found_region && value)
-		aws->found_region = region_check(aws, strdup(value));
+	for (size_t i = 0; i < 2 && !aws->found_region; i++) {
+		const char *value = environment_get(aws->environment, names[i]);
+
+		aws->found_region = region_check(aws, value ? strdup(value) : NULL);
+	}
+	if (!aws->found_region)
+		aws->found_region =
+			region_check(aws, aws_profile_get(aws, aws_profile(aws), "region"));
 	if (!aws->found_region)
 		aws->found_region = region_check(aws, imds_region(aws));
 	return aws->found_region;
