@@ -26,6 +26,7 @@ static struct {
 	struct mailbox *mailbox;
 	struct wake *wake;
 	char problem[MAILBOX_PROBLEM_MAX];
+	uint64_t skipped_before; /* the mailbox's number at the start of the engine */
 } client;
 
 static bool mailbox_change_state(struct mailbox *mailbox, uint32_t from, uint32_t to)
@@ -150,6 +151,7 @@ static int client_start(const struct engine_start *wanted)
 		failed(err, "cannot make the start command: %s", strerror(-err));
 	} else {
 		log_debug(NAME ": %s", buf_string(&command));
+		client.skipped_before = atomic_load(&client.mailbox->skipped);
 		err = client_run(buf_string(&command));
 	}
 	buf_free(&command);
@@ -174,7 +176,7 @@ static bool client_counts(const struct engine *engine, struct engine_counts *fou
 	if (!client_execute("metrics", &output))
 		return false; /* versions before 4.0 have no `metrics` */
 	command_output_parse_counts(output, found);
-	found->lost += atomic_load(&client.mailbox->skipped);
+	found->lost += atomic_load(&client.mailbox->skipped) - client.skipped_before;
 	return true;
 }
 

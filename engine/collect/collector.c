@@ -59,30 +59,52 @@ static struct {
 	uint64_t memory_before;
 	uint64_t late, late_before, refused_before, unreported_before;
 	struct engine_losses in_chunks; /* losses of the chunks so far */
+	struct engine_counts at_start;  /* totals of the process when the collector started */
 } collector;
+
+/* The totals of this process. */
+static void collector_read_totals(struct engine_counts *out)
+{
+	*out = (struct engine_counts){
+		.taken = collector.samples,
+		.lost = ring_lost() + collector.late,
+		.losses = { .ring_full = ring_lost(),
+			    .late = collector.late,
+			    .timers = signal_share_refused(),
+			    .allocations = collector.in_chunks.allocations,
+			    .stacks = collector.in_chunks.stacks,
+			    .threads = collector.in_chunks.threads,
+			    .events = collector.in_chunks.events,
+			    .stalls = loop_iterations_unreported() },
+	};
+}
 
 uint64_t collector_samples(void)
 {
-	return collector.samples;
+	return collector.samples - collector.at_start.taken;
 }
 
 uint64_t collector_lost(void)
 {
-	return ring_lost() + collector.late;
+	return ring_lost() + collector.late - collector.at_start.lost;
 }
 
 void collector_losses(struct engine_losses *losses)
 {
+	const struct engine_losses *before = &collector.at_start.losses;
+	struct engine_counts now;
+
+	collector_read_totals(&now);
 	*losses = (struct engine_losses){
 		.is_reported = true,
-		.ring_full = ring_lost(),
-		.late = collector.late,
-		.timers = signal_share_refused(),
-		.allocations = collector.in_chunks.allocations,
-		.stacks = collector.in_chunks.stacks,
-		.threads = collector.in_chunks.threads,
-		.events = collector.in_chunks.events,
-		.stalls = loop_iterations_unreported(),
+		.ring_full = now.losses.ring_full - before->ring_full,
+		.late = now.losses.late - before->late,
+		.timers = now.losses.timers - before->timers,
+		.allocations = now.losses.allocations - before->allocations,
+		.stacks = now.losses.stacks - before->stacks,
+		.threads = now.losses.threads - before->threads,
+		.events = now.losses.events - before->events,
+		.stalls = now.losses.stalls - before->stalls,
 	};
 }
 
@@ -109,6 +131,7 @@ int collector_start(int fd, const chunk_settings *samples, const chunk_settings 
 
 	collector.early = 0;
 	collector.early_error = 0;
+	collector_read_totals(&collector.at_start);
 	collector.samples_before = collector.samples;
 	collector.late_before = collector.late;
 	collector.memory_before = memory_refusals();

@@ -40,12 +40,12 @@ void collector_split_if_full(void);
 /* Finish the last chunk, after sampling has stopped. Returns 0, or -errno if the chunk is lost. */
 int collector_stop(void);
 
-/* Samples written since the process began, and lost samples. A sample is lost when its ring is
+/* Samples written since collector_start(), and lost samples. A sample is lost when its ring is
  * full, or when its weight exceeds the limit of one signal. */
 uint64_t collector_samples(void);
 uint64_t collector_lost(void);
 
-/* Lost samples by kind. Losses in chunks are counted when the chunk is finished. */
+/* Lost samples by kind, since collector_start(). Losses in chunks are counted when the chunk is finished. */
 void collector_losses(struct engine_losses *losses);
 
 #endif

@@ -17,11 +17,10 @@
 
 static struct wake wake;
 static int fd;
+static const chunk_settings none = { 0 };
 
 static void open_recording(void)
 {
-	static const chunk_settings none = { 0 };
-
 	fd = memfd_create("recording", MFD_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(ring_open(1, 64u << 10, &wake), 0);
@@ -117,6 +116,29 @@ START_TEST(one_late_signal_writes_few_events)
 }
 END_TEST
 
+/* As after a pause. */
+START_TEST(counts_begin_anew_with_each_start)
+{
+	struct engine_losses losses;
+
+	put_sample(102);
+	ck_assert_int_eq(collector_stop(), 0);
+	ck_assert_uint_eq(collector_samples(), 100);
+	ck_assert_uint_eq(collector_lost(), 2);
+	ck_assert_int_eq(collector_start(fd, &none, NULL, false), 0);
+	collector_losses(&losses);
+	ck_assert_uint_eq(collector_samples(), 0);
+	ck_assert_uint_eq(collector_lost(), 0);
+	ck_assert_uint_eq(losses.late, 0);
+	put_sample(101);
+	ck_assert_int_eq(collector_stop(), 0);
+	collector_losses(&losses);
+	ck_assert_uint_eq(collector_samples(), 100);
+	ck_assert_uint_eq(collector_lost(), 1);
+	ck_assert_uint_eq(losses.late, 1);
+}
+END_TEST
+
 START_TEST(different_stacks_begin_another_chunk)
 {
 	uint64_t sum;
@@ -168,6 +190,7 @@ int main(void)
 	TCase *tests = tcase_create("all");
 
 	tcase_add_checked_fixture(tests, open_recording, NULL);
+	tcase_add_test(tests, counts_begin_anew_with_each_start);
 	tcase_add_test(tests, different_stacks_begin_another_chunk);
 	tcase_add_test(tests, a_report_has_many_chunks);
 	tcase_add_test(tests, chunks_of_one_report_are_bounded);

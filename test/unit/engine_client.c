@@ -177,6 +177,24 @@ START_TEST(what_it_does_not_tell_stays)
 }
 END_TEST
 
+/* Without the samples that an earlier start has lost. */
+START_TEST(counts_begin_anew_with_each_start)
+{
+	struct engine_counts counts;
+
+	open_engine(repeats);
+	ck_assert_int_eq(engine.start(&start), 0);
+	atomic_fetch_add(&mailbox.skipped, 5);
+	ck_assert(engine.counts(&engine, &counts));
+	ck_assert_uint_eq(counts.lost, 5);
+	ck_assert_int_eq(engine.stop(), 0);
+	ck_assert_int_eq(engine.start(&start), 0);
+	atomic_fetch_add(&mailbox.skipped, 2);
+	ck_assert(engine.counts(&engine, &counts));
+	ck_assert_uint_eq(counts.lost, 2);
+}
+END_TEST
+
 START_TEST(a_library_cannot_be_loaded)
 {
 	does = cannot_load;
@@ -251,6 +269,7 @@ int main(void)
 	tcase_add_test(c, a_command_fails);
 	tcase_add_test(c, the_longest_command_passes);
 	tcase_add_test(c, what_it_does_not_tell_stays);
+	tcase_add_test(c, counts_begin_anew_with_each_start);
 	tcase_add_test(c, a_library_cannot_be_loaded);
 	tcase_add_test(c, no_other_wake_is_lost);
 	tcase_add_test(c, who_does_not_answer_is_left);
