@@ -3,6 +3,7 @@
 #include "upload/queue/origin.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,85 @@ START_TEST(what_is_known_is_noted)
 }
 END_TEST
 
+static int64_t now_s;
+static unsigned sent, unanswered;
+static bool is_taken;
+
+static int64_t tell_now(void)
+{
+	return now_s;
+}
+
+/* The metadata service of an instance, without the first answers. */
+static int play(struct http *unused, const struct http_request *request,
+		struct http_response *response)
+{
+	(void)unused;
+	sent++;
+	if (unanswered) {
+		unanswered--;
+		response->unanswered = is_taken;
+		return -ETIMEDOUT;
+	}
+	response->status = 200;
+	return buf_append_string(&response->body, strcmp(request->method, "GET")
+							  ? "TOKEN"
+							  : "{\"instanceId\":\"i-late\"}");
+}
+
+static struct http http = { .send = play };
+
+static struct aws new_aws(unsigned lost, bool taken)
+{
+	now_s = 1000000;
+	sent = 0;
+	unanswered = lost;
+	is_taken = taken;
+	return (struct aws){ .environment = &environment, .http = &http, .now = tell_now };
+}
+
+/* The names of all later reports have it. */
+START_TEST(a_machine_that_answers_late_is_known)
+{
+	struct aws aws = new_aws(1, true);
+	struct report report = a_report(5000);
+	struct host host = { 0 };
+
+	origin_find_host(&host, &aws, "auto", &report);
+	ck_assert_int_eq(host.kind, HOST_UNKNOWN);
+	now_s++;
+	origin_find_host(&host, &aws, "auto", &report);
+	ck_assert_uint_eq(sent, 1); /* too early */
+	now_s++;
+	report.final = true;
+	origin_find_host(&host, &aws, "auto", &report);
+	ck_assert_uint_eq(sent, 1); /* the program waits */
+	report.final = false;
+	origin_find_host(&host, &aws, "auto", &report);
+	ck_assert_str_eq(machine(NULL, &host), "ec2_i-late_");
+	now_s += 1000;
+	origin_find_host(&host, &aws, "auto", &report);
+	ck_assert_uint_eq(sent, 3);
+	host_free(&host);
+	aws_free(&aws);
+}
+END_TEST
+
+/* In a network that drops such connections, and in a container that gets no answer. */
+START_TEST(elsewhere_there_are_few_searches)
+{
+	struct aws aws = new_aws(UINT32_MAX, _i);
+	struct report report = a_report(5000);
+	struct host host = { 0 };
+
+	for (int i = 0; i < 1000; i++, now_s += 7)
+		origin_find_host(&host, &aws, "auto", &report);
+	ck_assert_int_eq(host.kind, HOST_UNKNOWN);
+	ck_assert_uint_eq(sent, _i ? 7 : 1);
+	aws_free(&aws);
+}
+END_TEST
+
 static const struct {
 	const char *attributes, *version;
 } versions[] = {
@@ -295,6 +375,8 @@ int main(void)
 	tcase_add_test(tcase, what_was_dropped);
 	tcase_add_test(tcase, what_was_not_known_is_taken_from_where_it_is_true);
 	tcase_add_test(tcase, what_is_known_is_noted);
+	tcase_add_test(tcase, a_machine_that_answers_late_is_known);
+	tcase_add_loop_test(tcase, elsewhere_there_are_few_searches, 0, 2);
 	tcase_add_loop_test(tcase, the_programs_version, 0, sizeof(versions) / sizeof(versions[0]));
 	tcase_add_test(tcase, a_version_that_is_long);
 	tcase_add_loop_test(tcase, destinations_differ, 0,

@@ -25,6 +25,7 @@ struct aws {
 	struct buf config, credentials;
 	char *found_region;
 	bool refused_program; /* a program was refused */
+	bool imds_timed_out;  /* IMDS took the last request, but did not answer it in time */
 	uint32_t warned[8];   /* hashes of logged warnings */
 	size_t warned_count;
 };

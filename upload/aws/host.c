@@ -40,18 +40,25 @@ out:
 	buf_free(&text);
 }
 
-void host_find(struct host *out, struct aws *aws, const char *setting)
+int host_find(struct host *out, struct aws *aws, const char *setting)
 {
+	int ec2, ecs;
+
 	memset(out, 0, sizeof(*out));
 	if (!strcmp(setting, "none"))
-		return;
+		return 0;
 	if (!strncmp(setting, "file:", 5)) {
 		host_read_file(out, setting + 5);
-		return;
+		return 0;
 	}
-	if (!host_ec2(out, aws) || !host_ecs(out, aws))
-		return;
+	ec2 = host_ec2(out, aws);
+	ecs = ec2 ? host_ecs(out, aws) : 0;
+	if (!ecs)
+		return 0;
+	if (aws->imds_timed_out || ec2 != -ENOENT || ecs != -ENOENT)
+		return -EAGAIN;
 	log_info("this machine is neither an EC2 instance nor an ECS task");
+	return -ENOENT;
 }
 
 void host_free(struct host *host)

@@ -12,7 +12,11 @@ struct host {
 	enum host_kind kind;
 	char *id;             /* instance id or task ARN; NULL: unknown */
 	struct cJSON *object; /* the "host" object of metadata.json; NULL: unknown */
-	bool was_searched;    /* by origin_find_host() */
+
+	/* Of origin_find_host(). */
+	bool is_final; /* not searched any more */
+	unsigned int searches;
+	int64_t searched_at; /* seconds since 1970: the last search */
 };
 
 /* Identify the machine as SETTING says:
@@ -21,8 +25,9 @@ struct host {
  * * "file:PATH" reads a JSON object; its "ec2_instance_id" or "ecs_task_arn" identifies the machine.
  *
  * Takes a few requests of at most one second each. On failure the machine is unknown; an unreadable
- * file is logged. Release with host_free(). */
-void host_find(struct host *out, struct aws *aws, const char *setting);
+ * file is logged. Returns 0, -ENOENT if "auto" finds no machine, or -EAGAIN if a source failed, so a later call may
+ * find one. Release with host_free(). */
+int host_find(struct host *out, struct aws *aws, const char *setting);
 void host_free(struct host *host);
 
 /* The two sources of "auto". Return 0, -ENOENT if this is not such a machine, or another -errno. */

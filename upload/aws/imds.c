@@ -42,6 +42,7 @@ static int imds_send(struct aws *aws, const char *base, const char *path,
 
 	if (!err)
 		err = aws->http->send(aws->http, request, response);
+	aws->imds_timed_out = err == -ETIMEDOUT && response->unanswered;
 	/* No server: this is not an EC2 instance. */
 	if (err == -ECONNREFUSED || err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -EINVAL)
 		err = -ENOENT;
@@ -85,6 +86,7 @@ int imds_get(struct aws *aws, const char *path, struct buf *out)
 	char *base = NULL;
 	int err = -ENOENT;
 
+	aws->imds_timed_out = false;
 	if (aws_setting_is(aws, "AWS_EC2_METADATA_DISABLED", "", "true"))
 		goto out;
 	base = imds_endpoint(aws);

@@ -457,12 +457,12 @@ static int push_send_report(struct push *push, struct push_piece *piece)
 }
 
 /* Initialization that needs the network; runs in the delivery thread. */
-static int push_prepare(struct push *push)
+static int push_prepare(struct push *push, const struct report *report)
 {
 	int err = aws_open_http(&push->aws);
 
 	if (!err)
-		origin_find_host(&push->host, &push->aws, push->config->metadata);
+		origin_find_host(&push->host, &push->aws, push->config->metadata, report);
 	return err;
 }
 
@@ -505,7 +505,7 @@ static int push_deliver(struct reporter *reporter, const struct report *report)
 
 	if (push->paused_at <= now && now < push->not_before)
 		return -EAGAIN;
-	err = push_prepare(push);
+	err = push_prepare(push, report);
 	if (err)
 		return err;
 	err = identity_of(&identity, report, push->config, &push->environment, &push->host);

@@ -8,11 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/text/cgroup.h"
 #include "upload/files/untrusted.h"
 #include "upload/files/file.h"
 #include "upload/queue/json_object.h"
 #include "upload/queue/pairs.h"
+
+/* Searches for the machine, until a metadata service answers. */
+#define SEARCHES_MAX 7
 
 /* A larger host object is omitted from the note; its file is chosen by the user. */
 #define HOST_MAX (16u << 10)
@@ -108,12 +112,27 @@ void origin_found(const struct host *host)
 	pthread_mutex_unlock(&own.lock);
 }
 
-void origin_find_host(struct host *host, struct aws *aws, const char *setting)
+void origin_find_host(struct host *host, struct aws *aws, const char *setting,
+		      const struct report *report)
 {
-	if (host->was_searched)
+	unsigned int searches = host->searches + 1;
+	int64_t now = aws->now();
+	int err;
+
+	if (host->is_final || (host->searches && report->final))
 		return;
-	host_find(host, aws, setting);
-	host->was_searched = true;
+	/* The pauses are 2, 4, 8… seconds, unless the clock is set back. */
+	if (host->searches && now >= host->searched_at &&
+	    now - host->searched_at < 1 << host->searches)
+		return;
+	err = host_find(host, aws, setting);
+	if (err == -EAGAIN && searches == 1)
+		log_info("no metadata service of EC2 or ECS has answered; the agent asks again");
+	else if (err == -EAGAIN && searches == SEARCHES_MAX)
+		log_info("the metadata services do not answer; this machine stays unknown");
+	host->is_final = err != -EAGAIN || searches == SEARCHES_MAX;
+	host->searches = searches;
+	host->searched_at = now;
 	origin_found(host);
 }
 

@@ -17,8 +17,11 @@ int origin_capture(char *const *environment);
 /* Set HOST as this machine for origin_note(). Any thread. */
 void origin_found(const struct host *host);
 
-/* host_find(), once for HOST, and origin_found(). */
-void origin_find_host(struct host *host, struct aws *aws, const char *setting);
+/* host_find() and origin_found(). Does nothing once HOST is known or this machine has no identity. If a metadata
+ * service has failed, later calls search again: a few times within some minutes, and not before the delivery of a
+ * final REPORT. */
+void origin_find_host(struct host *host, struct aws *aws, const char *setting,
+		      const struct report *report);
 
 /* The origin of this process as a JSON object for a spool's note; release with cJSON_Delete.
  * NULL without memory. Any thread. Its members:

@@ -194,7 +194,7 @@ out:
 }
 
 /* Initialization that needs the network; runs in the delivery thread. */
-static int s3_prepare(struct s3 *s3)
+static int s3_prepare(struct s3 *s3, const struct report *report)
 {
 	char problem[S3_TARGET_PROBLEM_SIZE] = "";
 	int err = aws_open_http(&s3->aws);
@@ -204,7 +204,7 @@ static int s3_prepare(struct s3 *s3)
 	if (!s3->credentials)
 		err = credentials_default(&s3->credentials, &s3->aws);
 	if (!err) {
-		origin_find_host(&s3->host, &s3->aws, s3->config->metadata);
+		origin_find_host(&s3->host, &s3->aws, s3->config->metadata, report);
 		err = s3_target_find(&s3->target, &s3->aws, s3->config, problem);
 	}
 	if (problem[0])
@@ -233,9 +233,12 @@ static int s3_deliver(struct reporter *reporter, const struct report *report)
 	int err = 0;
 
 	if (!s3->is_ready)
-		err = s3_prepare(s3);
+		err = s3_prepare(s3, report);
 	if (err)
 		return err;
+	/* An upload in doubt needs the same name again. */
+	if (!s3->doubtful_key[0] && (!report->begun || report->begun->doubt == DOUBT_NONE))
+		origin_find_host(&s3->host, &s3->aws, s3->config->metadata, report);
 	err = metadata_json(&metadata, report, s3->config, &s3->host, &s3->environment);
 	if (!err)
 		err = buf_reserve(&metadata, 1); /* for the NUL */
