@@ -347,17 +347,12 @@ END_TEST
 START_TEST(old_ones_go_whoever_they_wait_for)
 {
 	struct store *store = open_one(MUCH, names);
-	int lines = memfd_create("lines", MFD_CLOEXEC);
-	char line[512] = "";
 
 	put(store, STORE_AGE_MAX_MS + 5000, A);
 	put(store, 0, A);
 	store->close(store);
 	store = open_one(MUCH, names);
-	log_open_fd(LOG_WARN, lines);
 	put(store, 0, A);
-	ck_assert_int_gt(pread(lines, line, sizeof(line) - 1, 0), 0);
-	ck_assert_ptr_nonnull(strstr(line, "1 report that waited a day in the spool "));
 	ck_assert_int_eq(folder_count(".jfr"), 2);
 	ck_assert_uint_eq(store->losses.dropped_aged, 1);
 	ck_assert_uint_eq(store->losses.dropped_bytes, 10);

@@ -202,7 +202,8 @@ void deliveries_log_aged(struct deliveries *deliveries, bool at_once)
 		aged += deliveries->stores[i]->losses.dropped_aged;
 	if (aged == deliveries->logged_aged || (!at_once && now < deliveries->log_aged_ns))
 		return;
-	log_warn("%llu undelivered reports are dropped: they are older than a day",
+	log_warn("%llu undelivered reports are dropped: they are older than a day. (A destination "
+		 "whose URL or headers have changed does not get its former reports.)",
 		 (unsigned long long)(aged - deliveries->logged_aged));
 	deliveries->logged_aged = aged;
 	deliveries->log_aged_ns = now + LOG_AGED_NS;

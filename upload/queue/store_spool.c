@@ -32,7 +32,6 @@ struct spool {
 	const char *const *names;
 	unsigned int count;
 	uint64_t scanned_ns; /* time of the last scan; 0: none */
-	bool logged_aged;
 	struct oldest seen;
 };
 
@@ -112,25 +111,10 @@ static size_t spool_drop(struct spool *spool, uint64_t target, int64_t oldest)
 	return dropped;
 }
 
-/* No process had their destination, perhaps because its URL or headers were changed. */
-static void spool_log_aged(struct spool *spool, uint64_t count)
-{
-	if (!count || spool->logged_aged)
-		return;
-	log_warn(
-		"%llu report%s that waited a day in the spool %s %s dropped; if the URL or headers "
-		"of the destination have changed, `asprof-agent recover DIR -o OUT` makes "
-		"profiles of the others",
-		(unsigned long long)count, count == 1 ? "" : "s", spool->path,
-		count == 1 ? "is" : "are");
-	spool->logged_aged = true;
-}
-
 static void spool_enforce_limits(struct spool *spool, uint64_t more, bool at_once)
 {
 	uint64_t now = clock_monotonic_ns(), max = spool->max_bytes;
 	uint64_t *held = &spool->store.losses.spooled_bytes;
-	uint64_t aged = spool->store.losses.dropped_aged;
 	int64_t oldest =
 		(int64_t)(clock_realtime_ns() / 1000000000u) - (int64_t)(STORE_AGE_MAX_MS / 1000);
 
@@ -143,7 +127,6 @@ static void spool_enforce_limits(struct spool *spool, uint64_t more, bool at_onc
 		*held = spool->seen.total;
 		spool->seen.total += spool_running_bytes(spool->dir);
 	} while (spool_drop(spool, max > more ? max - more : 0, oldest));
-	spool_log_aged(spool, spool->store.losses.dropped_aged - aged);
 	spool->scanned_ns = now;
 }
 
