@@ -32,7 +32,8 @@ enum unit {
 enum completeness {
 	ALWAYS,
 	DEVICES,  /* reads from devices that fill any buffer, and from terminals up to VMIN */
-	WAIT_ALL, /* with MSG_WAITALL */
+	WAIT_ALL, /* with MSG_WAITALL, from a stream */
+	NOT_ONE,  /* without MSG_WAITFORONE, as long as the time limit is not over */
 	PIPED,    /* as long as it does not wait: a pipe gives the data that it has */
 };
 
@@ -51,7 +52,7 @@ static const struct row rows[] = {
 	{ SYS_preadv2, PIECES, DEVICES, .what = 2, .length = 3, .offset = 4, .receives = 1 },
 	{ SYS_recvfrom, BYTES, WAIT_ALL, .what = 2, .length = 3, .flags = 4, .receives = 1 },
 	{ SYS_recvmsg, MESSAGE, WAIT_ALL, .what = 2, .flags = 3, .receives = 1 },
-	{ SYS_recvmmsg, MESSAGES, ALWAYS, .what = 2, .length = 3, .flags = 4, .receives = 1 },
+	{ SYS_recvmmsg, MESSAGES, NOT_ONE, .what = 2, .length = 3, .flags = 4, .receives = 1 },
 	{ SYS_accept, WHOLE, ALWAYS, .receives = 1 },
 	{ SYS_accept4, WHOLE, ALWAYS, .receives = 1 },
 	{ SYS_write, BYTES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
@@ -81,6 +82,17 @@ static const struct row *row_of(long number)
 uint64_t transfer_start(void)
 {
 	return clock_monotonic_ns();
+}
+
+/* Return an option of level SOL_SOCKET; -1 if FD is no socket. */
+static int socket_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t length = sizeof(value);
+	long err = kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&value, (long)&length,
+				0);
+
+	return err ? -1 : value;
 }
 
 /* ---- Timeouts of sockets ---- */
@@ -247,7 +259,16 @@ static bool call_wants_all(const struct row *row, const long *call)
 	/* Not with space for control messages: they would be lost with the rest. */
 	if (row->unit == MESSAGE && message->msg_control)
 		return false;
-	return (call[row->flags] & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+	return (call[row->flags] & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL &&
+	       socket_option((int)call[1], SO_TYPE) == SOCK_STREAM;
+}
+
+/* (The kernel has set the time limit to its rest.) */
+static bool call_wants_messages(const long *call)
+{
+	const struct timespec *left = (const struct timespec *)call[5];
+
+	return !(call[4] & MSG_WAITFORONE) && (!left || left->tv_sec || left->tv_nsec);
 }
 
 /* True if DONE is less than all because of a sample. PART is the next part of CALL. */
@@ -259,6 +280,8 @@ static bool call_is_cut_short(struct part *part, const struct row *row, const lo
 		return device_fills_buffer(part, row, done);
 	case WAIT_ALL:
 		return call_wants_all(row, call);
+	case NOT_ONE:
+		return call_wants_messages(call);
 	case PIPED:
 		part->call[row->flags] |= SPLICE_F_NONBLOCK;
 		return true;
