@@ -65,15 +65,14 @@ void restart_end(struct restart *restart, bool failed)
 		errno = restart->error;
 }
 
-long restart_wait_ready(int fd, short events, uint64_t ns)
+long restart_wait_ready(struct pollfd *ready, uint64_t ns)
 {
 	struct timespec timeout = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-	struct pollfd ready = { .fd = fd, .events = events };
 	long result;
 	int type;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	result = kernel_call6(SYS_ppoll, (long)&ready, 1, (long)&timeout, (long)NULL, 0, 0);
+	result = kernel_call6(SYS_ppoll, (long)ready, 1, (long)&timeout, (long)NULL, 0, 0);
 	pthread_setcanceltype(type, NULL);
 	return result;
 }

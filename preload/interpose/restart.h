@@ -13,6 +13,7 @@
 #define PRELOAD_INTERPOSE_RESTART_H
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -50,9 +51,9 @@ bool restart_next(struct restart *restart, uintptr_t frame);
 /* After the last try of a restarted call. Restores errno from before the first try, unless the call has FAILED. */
 void restart_end(struct restart *restart, bool failed);
 
-/* Wait at most NS until FD has EVENTS, within such a call. Without the C library, because the program does not make
+/* Wait at most NS until READY has its events, within such a call. Without the C library, because the program does not make
  * this call. A cancellation point. Returns the same as ppoll(2), or -errno. */
-long restart_wait_ready(int fd, short events, uint64_t ns);
+long restart_wait_ready(struct pollfd *ready, uint64_t ns);
 
 /* At the beginning of a handler of the program that interrupted the thread at SP, but not at the end of an
  * interrupted call. Async-signal-safe. */

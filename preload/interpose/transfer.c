@@ -1,6 +1,7 @@
 /* The table of calls that a signal ends early, and how each is continued. */
 #include "preload/interpose/transfer.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -60,9 +61,9 @@ static const struct row rows[] = {
 	{ SYS_pwrite64, BYTES, ALWAYS, .what = 2, .length = 3, .offset = 4 },
 	{ SYS_pwritev, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4 },
 	{ SYS_pwritev2, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4, .sends = 1 },
-	{ SYS_sendto, BYTES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
-	{ SYS_sendmsg, MESSAGE, ALWAYS, .what = 2, .sends = 1 },
-	{ SYS_sendmmsg, MESSAGES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
+	{ SYS_sendto, BYTES, ALWAYS, .what = 2, .length = 3, .flags = 4, .sends = 1 },
+	{ SYS_sendmsg, MESSAGE, ALWAYS, .what = 2, .flags = 3, .sends = 1 },
+	{ SYS_sendmmsg, MESSAGES, ALWAYS, .what = 2, .length = 3, .flags = 4, .sends = 1 },
 	{ SYS_connect, WHOLE, ALWAYS, .sends = 1 },
 	{ SYS_sendfile, COUNT, ALWAYS, .length = 4, .sends = 1 },
 	{ SYS_copy_file_range, COUNT, ALWAYS, .length = 5 },
@@ -97,23 +98,40 @@ static int socket_option(int fd, int option)
 
 /* ---- Timeouts of sockets ---- */
 
-/* Wait until FD is ready, at most for the rest of OPTION's timeout since START: the kernel measures it from the
- * beginning of each try. Returns 0 when the call can be repeated, otherwise -errno. */
-static long socket_wait_ready(int fd, int option, uint64_t start)
+#define UNLIMITED ((uint64_t)INT64_MAX)
+
+/* Return what is left of OPTION's timeout since START, in nanoseconds: the kernel measures it from the beginning of each
+ * try. */
+static uint64_t socket_time_left(int fd, int option, uint64_t start)
 {
 	uint64_t elapsed = clock_monotonic_ns() - start, ns;
 	struct timeval timeout = { 0 };
 	socklen_t length = sizeof(timeout);
-	long ready;
 
 	if (kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&timeout, (long)&length,
 			 0) ||
 	    (!timeout.tv_sec && !timeout.tv_usec) || timeout.tv_sec > INT32_MAX)
-		return 0;
+		return UNLIMITED;
 	ns = (uint64_t)timeout.tv_sec * 1000000000 + (uint64_t)timeout.tv_usec * 1000;
-	ready = restart_wait_ready(fd, option == SO_RCVTIMEO ? POLLIN : POLLOUT,
-				   ns > elapsed ? ns - elapsed : 0);
-	return ready ? (ready < 0 ? ready : 0) : -EAGAIN;
+	return ns > elapsed ? ns - elapsed : 0;
+}
+
+static struct pollfd socket_poll(int fd, int option)
+{
+	return (struct pollfd){ .fd = fd, .events = option == SO_RCVTIMEO ? POLLIN : POLLOUT };
+}
+
+/* Wait until FD is ready, if it has a timeout. Returns 0 when the call can be repeated, otherwise -errno. */
+static long socket_wait_ready(int fd, int option, uint64_t start)
+{
+	struct pollfd ready = socket_poll(fd, option);
+	uint64_t left = socket_time_left(fd, option, start);
+	long result;
+
+	if (left == UNLIMITED)
+		return 0;
+	result = restart_wait_ready(&ready, left);
+	return result ? (result < 0 ? result : 0) : -EAGAIN;
 }
 
 /* The same for all sockets of a call. */
@@ -128,6 +146,95 @@ static long wait_sockets(const struct row *row, const long *call, uint64_t start
 	if (!err && row->sends)
 		err = socket_wait_ready((int)call[row->sends], SO_SNDTIMEO, start);
 	return err == -EAGAIN && row->number == SYS_connect ? -EINPROGRESS : err;
+}
+
+/* ---- Errors of sockets ----
+ *
+ * After a part the kernel keeps the socket's error for the next call, and sends no SIGPIPE. So the rest must not take
+ * them. */
+
+/* RWF_NOWAIT of older headers. */
+#define VECTOR_NOWAIT 8
+
+static bool call_may_wait(const struct row *row, const long *call, int fd)
+{
+	if (row->completeness == PIPED || (row->flags && call[row->flags] & MSG_DONTWAIT) ||
+	    (row->number == SYS_pwritev2 && call[6] & VECTOR_NOWAIT))
+		return false;
+	return !(kernel_call4(SYS_fcntl, fd, F_GETFL, 0, 0) & O_NONBLOCK);
+}
+
+/* (A stream has an error only at its end: POLLERR alone is a message of the error queue. Data that arrived before it can
+ * still be received. sendmmsg(2) drops a datagram's error.) */
+static bool socket_has_failed(const struct pollfd *socket)
+{
+	bool receives = socket->events == POLLIN;
+	int bytes = 0;
+
+	if (socket_option(socket->fd, SO_TYPE) != SOCK_STREAM)
+		return receives && socket->revents & POLLERR;
+	if (!receives || !(socket->revents & POLLERR))
+		return !receives && socket->revents & POLLHUP;
+	return socket->revents & POLLHUP &&
+	       (kernel_call4(SYS_ioctl, socket->fd, FIONREAD, (long)&bytes, 0) || !bytes);
+}
+
+/* How to try the rest of a call. */
+struct rest {
+	const struct row *row;
+	const long *call;
+	uint64_t start;
+	bool was_full; /* the last try has found no space or no data */
+};
+
+/* poll(2) finds no space until much of the buffer is free, as the kernel does after the buffer was full; and no data
+ * below SO_RCVLOWAT. Then the call itself has to wait. */
+static bool socket_may_poll(const struct rest *rest, int fd, int option)
+{
+	if (option == SO_RCVTIMEO ? socket_option(fd, SO_RCVLOWAT) > 1 : !rest->was_full)
+		return false;
+	return call_may_wait(rest->row, rest->call, fd);
+}
+
+/* Wait until the rest can be tried. Returns 0, or -errno when it must not be tried. */
+static long socket_wait_for_rest(const struct rest *rest, int fd, int option)
+{
+	struct pollfd ready = socket_poll(fd, option);
+	bool waits = socket_may_poll(rest, fd, option);
+	uint64_t left = rest->start ? socket_time_left(fd, option, rest->start) : UNLIMITED;
+	long result;
+
+	if (socket_option(fd, SO_TYPE) < 0)
+		return 0;
+	result = restart_wait_ready(&ready, waits ? left : 0);
+	if (result < 0)
+		return result;
+	if (socket_has_failed(&ready))
+		return -EIO;
+	return result || !waits ? 0 : -EAGAIN;
+}
+
+static long wait_for_rest(const struct rest *rest)
+{
+	const struct row *row = rest->row;
+	long err = 0;
+
+	if (row->receives)
+		err = socket_wait_for_rest(rest, (int)rest->call[row->receives], SO_RCVTIMEO);
+	if (!err && row->sends)
+		err = socket_wait_for_rest(rest, (int)rest->call[row->sends], SO_SNDTIMEO);
+	return err;
+}
+
+/* The kernel's internal number for EINTR in a call that it restarts. recvmmsg(2) that a signal ended after a message
+ * leaves it as an error for the socket's next call. The next try takes it. */
+#define ERESTARTSYS 512
+
+static bool socket_has_left_error(int fd)
+{
+	struct pollfd socket = socket_poll(fd, SO_RCVTIMEO);
+
+	return restart_wait_ready(&socket, 0) > 0 && socket.revents & POLLERR;
 }
 
 /* ---- The rest of a call ---- */
@@ -160,6 +267,8 @@ static void part_begin(struct part *part, const struct row *row, const long *cal
 	}
 	if (part->count)
 		part->piece = *part->pieces;
+	if (row->sends && (row->unit == BYTES || row->unit == MESSAGE) && row->flags)
+		part->call[row->flags] |= MSG_NOSIGNAL;
 }
 
 static bool part_next_piece(struct part *part, size_t moved)
@@ -289,21 +398,18 @@ static bool call_is_cut_short(struct part *part, const struct row *row, const lo
 	return true;
 }
 
-/* The kernel's internal number for EINTR in a call that it restarts. recvmmsg(2) that a signal ended stores it as an
- * error for the socket's next call. */
-#define ERESTARTSYS 512
-
 long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start, long value,
 		       transfer_enter *enter, const long call[TRANSFER_LONGS])
 {
 	const struct row *row = row_of(call[0]);
+	bool left_error = false, was_full = true, goes_on;
 	struct part part;
-	bool left_error = false, all_asked;
 	long done = 0, err;
 
 	for (;;) {
+		goes_on = false;
 		if (value > 0 && row->unit != WHOLE) {
-			all_asked = done && part.count && (size_t)value == part.piece.iov_len;
+			goes_on = done && part.count && (size_t)value == part.piece.iov_len;
 			if (!done)
 				part_begin(&part, row, call);
 			done += value;
@@ -311,24 +417,27 @@ long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start,
 			    !call_is_cut_short(&part, row, call, (size_t)done))
 				break;
 			start = start ? clock_monotonic_ns() : 0;
-			left_error = row->number == SYS_recvmmsg;
-			if (all_asked) {
-				value = enter(part.call);
-				continue;
-			}
+			/* (Between other parts of a call the kernel looks for signals without waiting.) */
+			was_full = !goes_on && row->unit != COUNT && row->unit != MESSAGES;
+			left_error = row->number == SYS_recvmmsg &&
+				     socket_has_left_error((int)call[row->receives]);
 		} else if (value != -1) {
 			break;
 		} else if (left_error && (errno == ERESTARTSYS || errno == EINTR) &&
 			   program_handled == restart->handled) {
 			left_error = false;
-			value = enter(part.call);
-			continue;
+			goes_on = true;
 		} else if (errno != EINTR) {
 			break;
 		}
-		if (!restart_next(restart, frame))
+		if (!goes_on && !restart_next(restart, frame))
 			break;
-		err = value == -1 ? wait_sockets(row, call, start) : 0;
+		if (left_error)
+			err = 0;
+		else if (done)
+			err = wait_for_rest(&(struct rest){ row, part.call, start, was_full });
+		else
+			err = wait_sockets(row, call, start);
 		if (err) {
 			errno = (int)-err;
 			value = -1;
@@ -337,6 +446,7 @@ long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start,
 			continue;
 		}
 		value = enter(done ? part.call : call);
+		was_full = true;
 	}
 	if (restart->is_on)
 		restart_end(restart, !done && value == -1);

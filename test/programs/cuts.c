@@ -75,6 +75,16 @@ EXPORT ssize_t recv(int fd, void *data, size_t length, int flags)
 	return call6(SYS_recvfrom, fd, (long)data, (long)cut_length(length), flags, 0, 0);
 }
 
+EXPORT ssize_t send(int fd, const void *from, size_t length, int flags)
+{
+	return call6(SYS_sendto, fd, (long)from, (long)cut_length(length), flags, 0, 0);
+}
+
+EXPORT ssize_t write(int fd, const void *from, size_t length)
+{
+	return call6(SYS_write, fd, (long)from, (long)cut_length(length), 0, 0, 0);
+}
+
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags,
 		    struct timespec *timeout)
 {

@@ -1,8 +1,11 @@
 /* Makes transfers of which a sample cuts off the rest, or is noted although nothing is left (cuts.h). Prints "ok": the
  * program sees the results that a call has without samples. */
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,6 +83,154 @@ static void receive_several_messages(void)
 	CHECK(receive_messages(0, NULL) == 2);
 }
 
+static void open_connection(void)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	socklen_t length = sizeof(any);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(!bind(listener, (struct sockaddr *)&any, length) && !listen(listener, 1));
+	CHECK(!getsockname(listener, (struct sockaddr *)&any, &length));
+	far = socket(AF_INET, SOCK_STREAM, 0);
+	CHECK(!connect(far, (struct sockaddr *)&any, length));
+	near = accept(listener, NULL, NULL);
+	CHECK(near >= 0);
+	close(listener);
+}
+
+static void reset(void)
+{
+	struct linger none = { .l_onoff = 1 };
+
+	CHECK(!setsockopt(far, SOL_SOCKET, SO_LINGER, &none, sizeof(none)) && !close(far));
+}
+
+static void send_and_reset(void)
+{
+	send_more();
+	reset();
+}
+
+/* The rest arrives before the error. */
+static void receive_until_reset(void (*then)(void), ssize_t wanted)
+{
+	open_connection();
+	send_more();
+	cut_tries(1, 16, then);
+	CHECK(recv(near, data, 64, MSG_WAITALL) == wanted);
+	CHECK(recv(near, data, 64, MSG_WAITALL) == -1 && errno == ECONNRESET);
+	CHECK(!close(near));
+}
+
+static ssize_t do_send(void)
+{
+	return send(near, data, sizeof(data), 0);
+}
+
+static ssize_t do_write(void)
+{
+	return write(near, data, sizeof(data));
+}
+
+static void send_until_reset(ssize_t (*call)(void))
+{
+	open_connection();
+	cut_tries(1, 16, reset);
+	CHECK(call() == 16);
+	CHECK(call() == -1 && errno == ECONNRESET);
+	CHECK(!close(near));
+}
+
+static void close_far(void)
+{
+	CHECK(!close(far));
+}
+
+/* Without SIGPIPE, which comes at the next call. */
+static void send_until_closed(ssize_t (*call)(void))
+{
+	open_pair(SOCK_STREAM);
+	cut_tries(1, 16, close_far);
+	CHECK(call() == 16);
+	CHECK(!close(near));
+}
+
+static void shut_down(void)
+{
+	CHECK(!shutdown(near, SHUT_WR));
+}
+
+static void send_until_shut_down(void)
+{
+	open_pair(SOCK_STREAM);
+	cut_tries(1, 16, shut_down);
+	CHECK(do_send() == 16);
+	close_pair();
+}
+
+/* A call that does not wait still does not, and one that waits gets all. */
+static void send_to_full_socket(int flags)
+{
+	ssize_t done;
+
+	open_pair(SOCK_STREAM);
+	while (send(near, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	CHECK(read(far, data, sizeof(data)) > 0);
+	cut_tries(1, 16, NULL);
+	done = send(near, data, sizeof(data), flags);
+	CHECK(done >= 16 && done <= (ssize_t)sizeof(data));
+	close_pair();
+}
+
+/* An error that arrives while a call waits for the next message. */
+static void receive_messages_until_refused(void)
+{
+	struct mmsghdr messages[2] = { { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } },
+				       { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } } };
+	struct sockaddr_in any = { .sin_family = AF_INET }, other = any;
+	socklen_t length = sizeof(any);
+	pid_t pid;
+
+	other.sin_addr.s_addr = any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	near = socket(AF_INET, SOCK_DGRAM, 0);
+	far = socket(AF_INET, SOCK_DGRAM, 0);
+	CHECK(!bind(near, (struct sockaddr *)&any, length) &&
+	      !getsockname(near, (struct sockaddr *)&any, &length));
+	CHECK(!bind(far, (struct sockaddr *)&other, length) &&
+	      !getsockname(far, (struct sockaddr *)&other, &length));
+	CHECK(!connect(near, (struct sockaddr *)&other, length) &&
+	      !connect(far, (struct sockaddr *)&any, length));
+	send_more();
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		usleep(100000);
+		close(far);
+		send(near, data, 16, 0);
+		_exit(0);
+	}
+	cut_tries(1, 1, close_far);
+	CHECK(recvmmsg(near, messages, 2, 0, NULL) == 1);
+	CHECK(recv(near, data, sizeof(data), MSG_DONTWAIT) == -1 && errno == ECONNREFUSED);
+	CHECK(waitpid(pid, NULL, 0) == pid && !close(near));
+}
+
+static void fail_during_rests(void)
+{
+	receive_until_reset(reset, 16);
+	receive_until_reset(send_and_reset, 32);
+	signal(SIGPIPE, SIG_DFL);
+	send_until_reset(do_send);
+	send_until_reset(do_write);
+	send_until_closed(do_send);
+	send_until_closed(do_write);
+	send_until_shut_down();
+	send_to_full_socket(MSG_DONTWAIT);
+	receive_messages_until_refused();
+}
+
 int main(void)
 {
 	alarm(20);
@@ -88,6 +239,7 @@ int main(void)
 	receive_one_message(SOCK_SEQPACKET);
 	receive_from_stream();
 	receive_several_messages();
+	fail_during_rests();
 	puts("ok");
 	return 0;
 }
