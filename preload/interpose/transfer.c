@@ -327,18 +327,28 @@ static bool part_advance(struct part *part, const struct row *row, size_t moved)
 
 /* ---- Detection of short transfers ---- */
 
-/* Major number of /dev/zero, /dev/urandom and similar devices. */
-#define MEMORY_DEVICES 1
-#define HWRNG          makedev(10, 183)
+/* Devices that fill any buffer: /dev/mem, /dev/zero, /dev/full, /dev/random and /dev/urandom; /dev/hwrng. (Others of this
+ * major number have records, or no bytes.) */
+static bool device_is_endless(dev_t device)
+{
+	static const uint64_t minors = 1 << 1 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9;
+
+	if (device == makedev(10, 183))
+		return true;
+	return major(device) == 1 && minor(device) < 64 && minors >> minor(device) & 1;
+}
 
 /* A terminal in noncanonical mode returns after VMIN bytes; reads with a time limit return the available bytes. Sets
- * MORE to the remaining bytes after DONE. */
+ * MORE to the remaining bytes after DONE. A master has its slave's settings, but does not use them; only a master has
+ * a packet mode. */
 static bool terminal_wants_more(int fd, size_t done, long *more)
 {
 	struct termios terminal; /* it begins with the kernel's structure, which is smaller */
+	int packets;
 
 	if (kernel_call4(SYS_ioctl, fd, TCGETS, (long)&terminal, 0) || terminal.c_lflag & ICANON ||
-	    terminal.c_cc[VTIME] || terminal.c_cc[VMIN] <= done)
+	    terminal.c_cc[VTIME] || terminal.c_cc[VMIN] <= done ||
+	    !kernel_call4(SYS_ioctl, fd, TIOCGPKT, (long)&packets, 0))
 		return false;
 	*more = (long)(terminal.c_cc[VMIN] - done);
 	return true;
@@ -352,7 +362,7 @@ static bool device_fills_buffer(struct part *part, const struct row *row, size_t
 
 	if (system_stat(fd, &st) || !S_ISCHR(st.st_mode))
 		return false;
-	if (major(st.st_rdev) == MEMORY_DEVICES || st.st_rdev == HWRNG)
+	if (device_is_endless(st.st_rdev))
 		return true;
 	if (row->unit != BYTES || row->offset || !terminal_wants_more(fd, done, &more))
 		return false;

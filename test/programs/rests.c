@@ -1,11 +1,13 @@
 /* Makes transfers of which a sample cuts off the rest, or is noted although nothing is left (cuts.h). Prints "ok": the
  * program sees the results that a call has without samples. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -231,6 +233,66 @@ static void fail_during_rests(void)
 	receive_messages_until_refused();
 }
 
+static void write_to_slave(void)
+{
+	CHECK(write(far, "abc", 3) == 3);
+}
+
+/* The minimum is the slave's. A read of the master returns what there is. */
+static void read_master(void)
+{
+	struct termios settings;
+
+	near = posix_openpt(O_RDWR | O_NOCTTY);
+	CHECK(near >= 0 && !grantpt(near) && !unlockpt(near));
+	far = open(ptsname(near), O_RDWR | O_NOCTTY);
+	CHECK(far >= 0 && !tcgetattr(far, &settings));
+	cfmakeraw(&settings);
+	settings.c_cc[VMIN] = 200;
+	CHECK(!tcsetattr(far, TCSANOW, &settings));
+	write_to_slave();
+	cut_tries(1, WHOLE, write_to_slave);
+	CHECK(read(near, data, sizeof(data)) == 3);
+	close_pair();
+}
+
+/* Each read(2) returns one record: a line, and others that begin with a space. */
+static void read_kernel_log(void)
+{
+	static char record[8193];
+	ssize_t length;
+
+	near = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	cut_tries(1, WHOLE, NULL);
+	length = near < 0 ? -1 : read(near, record, sizeof(record) - 1);
+	cut_tries(0, 0, NULL);
+	if (length <= 0)
+		puts("no kernel log");
+	for (const char *end = strchr(record, '\n'); end; end = strchr(end + 1, '\n'))
+		CHECK(!end[1] || end[1] == ' ');
+	close(near);
+}
+
+static void read_device(const char *path, ssize_t wanted)
+{
+	near = open(path, O_RDONLY);
+	CHECK(near >= 0);
+	cut_tries(1, 16, NULL);
+	CHECK(read(near, data, sizeof(data)) == wanted);
+	cut_tries(0, 0, NULL);
+	CHECK(!close(near));
+}
+
+static void read_devices(void)
+{
+	read_device("/dev/zero", sizeof(data));
+	read_device("/dev/full", sizeof(data));
+	read_device("/dev/urandom", sizeof(data));
+	read_device("/dev/null", 0);
+	read_master();
+	read_kernel_log();
+}
+
 int main(void)
 {
 	alarm(20);
@@ -240,6 +302,7 @@ int main(void)
 	receive_from_stream();
 	receive_several_messages();
 	fail_during_rests();
+	read_devices();
 	puts("ok");
 	return 0;
 }

@@ -9,7 +9,7 @@ ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O2 -g -fPIC -fvisibility=hidden -shared 
 
 out=$(SAMPLER_US=0 LD_PRELOAD="$work/interpose_sampler.so $work/cuts.so" "$rests" 2>"$work/err") ||
 	fail "status $?: $out"
-[ "$out" = ok ] || fail "output: $out"
+[ "${out#"no kernel log"$'\n'}" = ok ] || fail "output: $out"
 
 # Without samples, the test would show nothing.
 samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
