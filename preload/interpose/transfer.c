@@ -42,7 +42,8 @@ enum completeness {
 struct row {
 	short number;
 	unsigned char unit, completeness, what, length, offset, flags;
-	unsigned char receives, sends; /* the descriptor, if it may be a socket with a timeout */
+	unsigned char receives,
+		sends; /* the descriptor, if it may be a socket, or a written file */
 };
 
 static const struct row rows[] = {
@@ -58,15 +59,15 @@ static const struct row rows[] = {
 	{ SYS_accept4, WHOLE, ALWAYS, .receives = 1 },
 	{ SYS_write, BYTES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
 	{ SYS_writev, PIECES, ALWAYS, .what = 2, .length = 3, .sends = 1 },
-	{ SYS_pwrite64, BYTES, ALWAYS, .what = 2, .length = 3, .offset = 4 },
-	{ SYS_pwritev, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4 },
+	{ SYS_pwrite64, BYTES, ALWAYS, .what = 2, .length = 3, .offset = 4, .sends = 1 },
+	{ SYS_pwritev, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4, .sends = 1 },
 	{ SYS_pwritev2, PIECES, ALWAYS, .what = 2, .length = 3, .offset = 4, .sends = 1 },
 	{ SYS_sendto, BYTES, ALWAYS, .what = 2, .length = 3, .flags = 4, .sends = 1 },
 	{ SYS_sendmsg, MESSAGE, ALWAYS, .what = 2, .flags = 3, .sends = 1 },
 	{ SYS_sendmmsg, MESSAGES, ALWAYS, .what = 2, .length = 3, .flags = 4, .sends = 1 },
 	{ SYS_connect, WHOLE, ALWAYS, .sends = 1 },
 	{ SYS_sendfile, COUNT, ALWAYS, .length = 4, .sends = 1 },
-	{ SYS_copy_file_range, COUNT, ALWAYS, .length = 5 },
+	{ SYS_copy_file_range, COUNT, ALWAYS, .length = 5, .sends = 3 },
 	{ SYS_splice, COUNT, PIPED, .length = 5, .flags = 6, .receives = 1, .sends = 3 },
 	{ SYS_getrandom, BYTES, ALWAYS, .what = 1, .length = 2 },
 	{ SYS_ioctl, WHOLE, ALWAYS, .what = 0 },
@@ -200,12 +201,13 @@ static bool socket_may_poll(const struct rest *rest, int fd, int option)
 static long socket_wait_for_rest(const struct rest *rest, int fd, int option)
 {
 	struct pollfd ready = socket_poll(fd, option);
-	bool waits = socket_may_poll(rest, fd, option);
 	uint64_t left = rest->start ? socket_time_left(fd, option, rest->start) : UNLIMITED;
+	bool waits;
 	long result;
 
 	if (socket_option(fd, SO_TYPE) < 0)
 		return 0;
+	waits = socket_may_poll(rest, fd, option);
 	result = restart_wait_ready(&ready, waits ? left : 0);
 	if (result < 0)
 		return result;
@@ -390,6 +392,32 @@ static bool call_wants_messages(const long *call)
 	return !(call[4] & MSG_WAITFORONE) && (!left || left->tv_sec || left->tv_nsec);
 }
 
+/* Return the position in file FD where the rest of a call begins. */
+static long file_position(const struct row *row, const long *call, int fd, const struct stat *st)
+{
+	const long *at = (const long *)call[4];
+
+	if (kernel_call4(SYS_fcntl, fd, F_GETFL, 0, 0) & O_APPEND)
+		return st->st_size;
+	if (row->offset && call[row->offset] != -1)
+		return call[row->offset];
+	if ((row->number == SYS_copy_file_range || row->number == SYS_splice) && at)
+		return *at;
+	return kernel_call4(SYS_lseek, fd, 0, SEEK_CUR, 0);
+}
+
+/* A write up to RLIMIT_FSIZE is short, and the next one gets SIGXFSZ. */
+static bool file_is_at_limit(const struct row *row, const long *call)
+{
+	int fd = (int)call[row->sends];
+	struct rlimit limit;
+	struct stat st;
+
+	return row->sends && !system_limit(RLIMIT_FSIZE, &limit) &&
+	       limit.rlim_cur != RLIM_INFINITY && !system_stat(fd, &st) && S_ISREG(st.st_mode) &&
+	       (rlim_t)file_position(row, call, fd, &st) >= limit.rlim_cur;
+}
+
 /* True if DONE is less than all because of a sample. PART is the next part of CALL. */
 static bool call_is_cut_short(struct part *part, const struct row *row, const long *call,
 			      size_t done)
@@ -401,9 +429,11 @@ static bool call_is_cut_short(struct part *part, const struct row *row, const lo
 		return call_wants_all(row, call);
 	case NOT_ONE:
 		return call_wants_messages(call);
+	case ALWAYS:
+		return !file_is_at_limit(row, part->call);
 	case PIPED:
 		part->call[row->flags] |= SPLICE_F_NONBLOCK;
-		return true;
+		return !file_is_at_limit(row, part->call);
 	}
 	return true;
 }

@@ -85,6 +85,18 @@ EXPORT ssize_t write(int fd, const void *from, size_t length)
 	return call6(SYS_write, fd, (long)from, (long)cut_length(length), 0, 0, 0);
 }
 
+EXPORT ssize_t pwrite(int fd, const void *from, size_t length, off_t offset)
+{
+	return call6(SYS_pwrite64, fd, (long)from, (long)cut_length(length), offset, 0, 0);
+}
+
+EXPORT ssize_t copy_file_range(int in, off_t *in_at, int out, off_t *out_at, size_t length,
+			       unsigned int flags)
+{
+	return call6(SYS_copy_file_range, in, (long)in_at, out, (long)out_at,
+		     (long)cut_length(length), flags);
+}
+
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags,
 		    struct timespec *timeout)
 {

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -293,6 +295,64 @@ static void read_devices(void)
 	read_kernel_log();
 }
 
+#define FILE_MOST 1000
+
+static ssize_t do_pwrite(void)
+{
+	return pwrite(near, data, sizeof(data), 0);
+}
+
+static ssize_t do_copy(void)
+{
+	return copy_file_range(far, NULL, near, NULL, sizeof(data), 0);
+}
+
+static ssize_t do_copy_at(void)
+{
+	off_t at = 0;
+
+	return copy_file_range(far, NULL, near, &at, sizeof(data), 0);
+}
+
+static ssize_t do_append(void)
+{
+	CHECK(!fcntl(near, F_SETFL, O_APPEND));
+	return pwrite(near, data, sizeof(data), 5);
+}
+
+static ssize_t (*const file_calls[])(void) = {
+	do_write, do_pwrite, do_copy, do_copy_at, do_append,
+};
+
+/* A part up to RLIMIT_FSIZE is written without SIGXFSZ, which comes at the next call; all below the limit. */
+static void write_to_limit(ssize_t (*call)(void), size_t most, size_t part)
+{
+	near = memfd_create("near", 0);
+	CHECK(near >= 0 && !lseek(far, 0, SEEK_SET));
+	cut_tries(1, part, NULL);
+	CHECK(call() == (ssize_t)most);
+	cut_tries(0, 0, NULL);
+	CHECK(!close(near));
+}
+
+static void write_to_limits(void)
+{
+	struct rlimit before, limit;
+
+	far = memfd_create("far", 0);
+	CHECK(far >= 0 && !ftruncate(far, sizeof(data)));
+	CHECK(!getrlimit(RLIMIT_FSIZE, &before));
+	limit = (struct rlimit){ FILE_MOST, before.rlim_max };
+	for (size_t i = 0; i < sizeof(file_calls) / sizeof(*file_calls); i++) {
+		write_to_limit(file_calls[i], sizeof(data), 16);
+		CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+		write_to_limit(file_calls[i], FILE_MOST, WHOLE);
+		write_to_limit(file_calls[i], FILE_MOST, 16);
+		CHECK(!setrlimit(RLIMIT_FSIZE, &before));
+	}
+	CHECK(!close(far));
+}
+
 int main(void)
 {
 	alarm(20);
@@ -303,6 +363,7 @@ int main(void)
 	receive_several_messages();
 	fail_during_rests();
 	read_devices();
+	write_to_limits();
 	puts("ok");
 	return 0;
 }
