@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/disposition.h"
 #include "core/fd.h"
 #include "core/format.h"
 #include "core/futex.h"
@@ -120,66 +121,67 @@ static bool fd_is_writable(int fd, uint64_t timeout_ns)
 	       poll.revents & POLLOUT;
 }
 
-static int sigpipe_take_pending(siginfo_t *info)
+static uint64_t signals_pending(void)
+{
+	uint64_t pending = 0;
+
+	kernel_call4(SYS_rt_sigpending, (long)&pending, SIGNAL_SET_BYTES, 0, 0);
+	return pending;
+}
+
+static int signal_take_pending(uint64_t set, siginfo_t *info)
 {
 	static const struct timespec no_wait;
-	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1);
 	long got;
 
 	do
-		got = kernel_call4(SYS_rt_sigtimedwait, (long)&pipe, (long)info, (long)&no_wait,
+		got = kernel_call4(SYS_rt_sigtimedwait, (long)&set, (long)info, (long)&no_wait,
 				   SIGNAL_SET_BYTES);
 	while (got == -EINTR);
 	return (int)got;
 }
 
-static bool sigpipe_is_pending(void)
+/* After a write that failed and sent SIGNO, which is blocked. That signal is pending for this thread, and is taken
+ * before a signal that is pending for the process. If one was pending for the thread BEFORE, the two were merged: queue
+ * it again. */
+static void signal_discard(int signo, uint64_t before)
 {
-	uint64_t pending = 0;
-
-	kernel_call4(SYS_rt_sigpending, (long)&pending, SIGNAL_SET_BYTES, 0, 0);
-	return pending >> (SIGPIPE - 1) & 1;
-}
-
-/* After a write that failed with EPIPE while SIGPIPE was blocked. That signal is pending for this thread, and is
- * taken before a signal that is pending for the process. If one was pending for the thread before, the two were
- * merged: queue it again. */
-static void sigpipe_discard(bool was_pending)
-{
+	uint64_t set = disposition_bit(signo);
 	siginfo_t info;
 
-	if (sigpipe_take_pending(&info) == SIGPIPE && was_pending && !sigpipe_is_pending())
-		kernel_call4(SYS_rt_tgsigqueueinfo, system_process(), system_thread(), SIGPIPE,
+	if (signal_take_pending(set, &info) == signo && before & set && !(signals_pending() & set))
+		kernel_call4(SYS_rt_tgsigqueueinfo, system_process(), system_thread(), signo,
 			     (long)&info);
 }
 
-/* Write without SIGPIPE: a closed stderr must not kill the program. A SIGPIPE that the program receives during the
- * write is kept for it. */
-static void fd_write_without_sigpipe(int fd, const char *line, size_t length)
+/* Write without SIGPIPE and SIGXFSZ: a closed stderr, or a file of the maximum size, must not kill the program. Such a
+ * signal that the program receives during the write is kept for it. */
+static void fd_write_without_signals(int fd, const char *line, size_t length)
 {
-	uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), before;
-	bool was_pending;
+	uint64_t set = disposition_bit(SIGPIPE) | disposition_bit(SIGXFSZ), mask, before;
 	long err;
 
 	err = kernel_call6(SYS_sendto, fd, (long)line, (long)length, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
 			   0);
 	if (err != -ENOTSOCK)
 		return;
-	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&pipe, (long)&before, SIGNAL_SET_BYTES);
-	was_pending = sigpipe_is_pending();
+	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&set, (long)&mask, SIGNAL_SET_BYTES);
+	before = signals_pending();
 	/* A failed write to the log cannot be logged. */
 	do
 		err = system_write(fd, line, length);
 	while (err == -EINTR);
 	if (err == -EPIPE)
-		sigpipe_discard(was_pending);
-	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGNAL_SET_BYTES);
+		signal_discard(SIGPIPE, before);
+	else if (err == -EFBIG)
+		signal_discard(SIGXFSZ, before);
+	kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, SIGNAL_SET_BYTES);
 }
 
 static void log_write_line(int fd, const char *line, size_t length)
 {
 	if (fd_is_writable(fd, own_fds_apart() ? WAIT_NS : 0))
-		fd_write_without_sigpipe(fd, line, length);
+		fd_write_without_signals(fd, line, length);
 }
 
 /* False in a thread of async-profiler, which has a third descriptor table. */

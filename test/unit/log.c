@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -144,6 +145,39 @@ START_TEST(reader_is_gone)
 }
 END_TEST
 
+static void log_to_file(void)
+{
+	int file = open(path, O_WRONLY);
+
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(dup2(file, STDERR_FILENO), STDERR_FILENO);
+	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
+}
+
+/* All files have the maximum size. (The framework's too, so nothing may be checked meanwhile.) */
+static void warn_at_limit(void)
+{
+	struct rlimit limit, none;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	none = (struct rlimit){ 0, limit.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &none);
+	log_warn("refused");
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+START_TEST(file_is_at_its_limit)
+{
+	struct stat st;
+
+	log_to_file();
+	signal(SIGXFSZ, SIG_DFL);
+	warn_at_limit(); /* SIGXFSZ does not end the process */
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_size, 0);
+}
+END_TEST
+
 /* Replaces a trapped write(2): the program gets a signal meanwhile. */
 static volatile bool signal_comes;
 
@@ -210,23 +244,8 @@ START_TEST(a_signal_of_the_program_stays)
 }
 END_TEST
 
-static int send_to_process(void)
+static void close_reader(void)
 {
-	return kill(getpid(), SIGPIPE);
-}
-
-static int send_to_thread(void)
-{
-	return pthread_kill(pthread_self(), SIGPIPE);
-}
-
-static int (*const sends[])(void) = { send_to_process, send_to_thread };
-
-/* The program's own signal, which it has blocked, is pending once after a line without a reader. */
-START_TEST(a_pending_signal_stays)
-{
-	static const struct timespec at_once;
-	sigset_t set;
 	int ends[2];
 
 	ck_assert_int_eq(pipe(ends), 0);
@@ -234,12 +253,43 @@ START_TEST(a_pending_signal_stays)
 	close(ends[1]);
 	ck_assert_int_eq(log_open(LOG_WARN, NULL), 0);
 	close(ends[0]);
+}
+
+static int send_to_process(int signo)
+{
+	return kill(getpid(), signo);
+}
+
+static int send_to_thread(int signo)
+{
+	return pthread_kill(pthread_self(), signo);
+}
+
+static const struct {
+	void (*refuse)(void);
+	int signo;
+	int (*send)(int signo);
+} refusals[] = {
+	{ close_reader, SIGPIPE, send_to_process },
+	{ close_reader, SIGPIPE, send_to_thread },
+	{ log_to_file, SIGXFSZ, send_to_process },
+	{ log_to_file, SIGXFSZ, send_to_thread },
+};
+
+/* The program's own signal, which it has blocked, is pending once after a line that was refused. */
+START_TEST(a_pending_signal_stays)
+{
+	static const struct timespec at_once;
+	int signo = refusals[_i].signo;
+	sigset_t set;
+
+	refusals[_i].refuse();
 	sigemptyset(&set);
-	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, signo);
 	ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
-	ck_assert_int_eq(sends[_i](), 0);
-	log_warn("no reader");
-	ck_assert_int_eq(sigtimedwait(&set, NULL, &at_once), SIGPIPE);
+	ck_assert_int_eq(refusals[_i].send(signo), 0);
+	warn_at_limit();
+	ck_assert_int_eq(sigtimedwait(&set, NULL, &at_once), signo);
 	ck_assert_int_eq(sigtimedwait(&set, NULL, &at_once), -1);
 }
 END_TEST
@@ -346,10 +396,11 @@ int main(void)
 	tcase_add_test(tests, cannot_be_opened);
 	tcase_add_test(tests, stderr_alone);
 	tcase_add_test(tests, reader_is_gone);
+	tcase_add_test(tests, file_is_at_its_limit);
 	/* (Valgrind and emulators use the traps themselves.) */
 	if (!getenv("TEST_RUNNER"))
 		tcase_add_test(tests, a_signal_of_the_program_stays);
-	tcase_add_loop_test(tests, a_pending_signal_stays, 0, sizeof(sends) / sizeof(*sends));
+	tcase_add_loop_test(tests, a_pending_signal_stays, 0, sizeof(refusals) / sizeof(*refusals));
 	tcase_add_test(tests, a_fifo_without_a_reader_is_refused);
 	tcase_add_test(tests, only_a_file_of_its_own);
 	tcase_add_test(tests, not_a_link_that_comes_later);
