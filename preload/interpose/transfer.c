@@ -117,6 +117,13 @@ static uint64_t socket_time_left(int fd, int option, uint64_t start)
 	return ns > elapsed ? ns - elapsed : 0;
 }
 
+/* True if the timeout begins again with each part of a call. */
+static bool timeout_is_for_parts(const struct row *row, const long *call)
+{
+	return row->unit == COUNT || row->unit == MESSAGES ||
+	       (row->sends && socket_option((int)call[row->sends], SO_DOMAIN) == AF_UNIX);
+}
+
 static struct pollfd socket_poll(int fd, int option)
 {
 	return (struct pollfd){ .fd = fd, .events = option == SO_RCVTIMEO ? POLLIN : POLLOUT };
@@ -208,6 +215,8 @@ static long socket_wait_for_rest(const struct rest *rest, int fd, int option)
 	if (socket_option(fd, SO_TYPE) < 0)
 		return 0;
 	waits = socket_may_poll(rest, fd, option);
+	if (waits && !left)
+		return -EAGAIN;
 	result = restart_wait_ready(&ready, waits ? left : 0);
 	if (result < 0)
 		return result;
@@ -269,8 +278,10 @@ static void part_begin(struct part *part, const struct row *row, const long *cal
 	}
 	if (part->count)
 		part->piece = *part->pieces;
-	if (row->sends && (row->unit == BYTES || row->unit == MESSAGE) && row->flags)
+	if (row->sends && (row->unit == BYTES || row->unit == MESSAGE) && row->flags) {
 		part->call[row->flags] |= MSG_NOSIGNAL;
+		part->call[row->flags] &= ~(MSG_ZEROCOPY | MSG_FASTOPEN); /* once for a call */
+	}
 }
 
 static bool part_next_piece(struct part *part, size_t moved)
@@ -456,7 +467,8 @@ long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start,
 			if (!part_advance(&part, row, (size_t)value) ||
 			    !call_is_cut_short(&part, row, call, (size_t)done))
 				break;
-			start = start ? clock_monotonic_ns() : 0;
+			if (start && timeout_is_for_parts(row, call))
+				start = clock_monotonic_ns();
 			/* (Between other parts of a call the kernel looks for signals without waiting.) */
 			was_full = !goes_on && row->unit != COUNT && row->unit != MESSAGES;
 			left_error = row->number == SYS_recvmmsg &&

@@ -80,6 +80,13 @@ EXPORT ssize_t send(int fd, const void *from, size_t length, int flags)
 	return call6(SYS_sendto, fd, (long)from, (long)cut_length(length), flags, 0, 0);
 }
 
+EXPORT ssize_t sendto(int fd, const void *from, size_t length, int flags,
+		      const struct sockaddr *address, socklen_t address_length)
+{
+	return call6(SYS_sendto, fd, (long)from, (long)cut_length(length), flags, (long)address,
+		     (long)address_length);
+}
+
 EXPORT ssize_t write(int fd, const void *from, size_t length)
 {
 	return call6(SYS_write, fd, (long)from, (long)cut_length(length), 0, 0, 0);

@@ -1,7 +1,9 @@
 /* Makes transfers of which a sample cuts off the rest, or is noted although nothing is left (cuts.h). Prints "ok": the
  * program sees the results that a call has without samples. */
 #include <fcntl.h>
+#include <linux/errqueue.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -87,17 +89,26 @@ static void receive_several_messages(void)
 	CHECK(receive_messages(0, NULL) == 2);
 }
 
-static void open_connection(void)
+/* Return a listening socket; its address is in ANY. */
+static int open_listener(struct sockaddr_in *any)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET };
-	socklen_t length = sizeof(any);
+	socklen_t length = sizeof(*any);
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
 
-	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	CHECK(!bind(listener, (struct sockaddr *)&any, length) && !listen(listener, 1));
-	CHECK(!getsockname(listener, (struct sockaddr *)&any, &length));
+	*any = (struct sockaddr_in){ .sin_family = AF_INET };
+	any->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(!bind(listener, (struct sockaddr *)any, length) && !listen(listener, 1));
+	CHECK(!getsockname(listener, (struct sockaddr *)any, &length));
+	return listener;
+}
+
+static void open_connection(void)
+{
+	struct sockaddr_in any;
+	int listener = open_listener(&any);
+
 	far = socket(AF_INET, SOCK_STREAM, 0);
-	CHECK(!connect(far, (struct sockaddr *)&any, length));
+	CHECK(!connect(far, (struct sockaddr *)&any, sizeof(any)));
 	near = accept(listener, NULL, NULL);
 	CHECK(near >= 0);
 	close(listener);
@@ -353,6 +364,122 @@ static void write_to_limits(void)
 	CHECK(!close(far));
 }
 
+/* The program counts its calls, the kernel those with the flag. */
+static void send_without_copies(void)
+{
+	char control[256];
+	struct msghdr message = { .msg_control = control };
+	const struct sock_extended_err *notification;
+	unsigned notified = 0;
+	int one = 1;
+
+	open_connection();
+	if (setsockopt(near, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)))
+		return;
+	for (int i = 0; i < 2; i++) {
+		cut_tries(1, 16, NULL);
+		CHECK(send(near, data, sizeof(data), MSG_ZEROCOPY) == sizeof(data));
+	}
+	CHECK(recv(far, data, sizeof(data), MSG_WAITALL) == sizeof(data));
+	for (int tries = 0; tries < 20; tries++) {
+		message.msg_controllen = sizeof(control);
+		if (recvmsg(near, &message, MSG_ERRQUEUE) < 0) {
+			usleep(10000);
+			continue;
+		}
+		notification = (const void *)CMSG_DATA(CMSG_FIRSTHDR(&message));
+		if (notification->ee_data >= notified)
+			notified = notification->ee_data + 1;
+	}
+	CHECK(notified == 2);
+	close_pair();
+}
+
+/* The first part connects. */
+static void send_to_listener(void)
+{
+	struct sockaddr_in any;
+	int listener = open_listener(&any);
+	ssize_t sent;
+
+	near = socket(AF_INET, SOCK_STREAM, 0);
+	cut_tries(1, 16, NULL);
+	sent = sendto(near, data, sizeof(data), MSG_FASTOPEN, (struct sockaddr *)&any, sizeof(any));
+	CHECK(sent == sizeof(data) || (sent == -1 && errno == EOPNOTSUPP));
+	cut_tries(0, 0, NULL);
+	close(listener);
+	close(near);
+}
+
+/* More than LIMIT_US for all. */
+#define DRIPS    40
+#define DRIP_US  20000
+#define LIMIT_US 200000
+
+static void drip(void)
+{
+	usleep(DRIP_US);
+}
+
+static void limit_time(void)
+{
+	struct timeval limit = { .tv_usec = LIMIT_US };
+
+	CHECK(!setsockopt(near, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+	CHECK(!setsockopt(near, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)));
+}
+
+/* A time limit is one of the whole call; also if a sample follows each part. */
+static void receive_within_limit(void (*open)(void))
+{
+	ssize_t received;
+	pid_t pid;
+
+	open();
+	limit_time();
+	pid = fork();
+	CHECK(pid >= 0);
+	for (int i = 0; !pid; i++) {
+		if (i == DRIPS)
+			_exit(0);
+		drip();
+		send(far, data, 1, 0);
+	}
+	cut_tries(DRIPS, 1, NULL);
+	received = recv(near, data, DRIPS, MSG_WAITALL);
+	cut_tries(0, 0, NULL);
+	CHECK(received > 0 && received < DRIPS);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	close_pair();
+}
+
+static void open_stream(void)
+{
+	open_pair(SOCK_STREAM);
+}
+
+/* A Unix socket has the limit for each of its pieces. */
+static void send_within_limit(void (*open)(void), ssize_t most)
+{
+	ssize_t sent;
+
+	open();
+	limit_time();
+	cut_tries(DRIPS, 1, drip);
+	sent = send(near, data, DRIPS, 0);
+	cut_tries(0, 0, NULL);
+	CHECK(sent > 0 && sent <= most && (sent == most || most < DRIPS));
+	close_pair();
+}
+
+static void transfer_within_limits(void)
+{
+	receive_within_limit(open_connection);
+	receive_within_limit(open_stream);
+	send_within_limit(open_connection, DRIPS - 1);
+	send_within_limit(open_stream, DRIPS);
+}
+
 int main(void)
 {
 	alarm(20);
@@ -364,6 +491,9 @@ int main(void)
 	fail_during_rests();
 	read_devices();
 	write_to_limits();
+	send_without_copies();
+	send_to_listener();
+	transfer_within_limits();
 	puts("ok");
 	return 0;
 }

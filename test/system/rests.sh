@@ -13,4 +13,4 @@ out=$(SAMPLER_US=0 LD_PRELOAD="$work/interpose_sampler.so $work/cuts.so" "$rests
 
 # Without samples, the test would show nothing.
 samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
-[ "${samples:-0}" -ge 16 ] || fail "$(cat "$work/err")"
+[ "${samples:-0}" -ge 30 ] || fail "$(cat "$work/err")"
