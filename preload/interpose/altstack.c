@@ -274,6 +274,19 @@ EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 	return 0;
 }
 
+/* siglongjmp(3) of programs built with _FORTIFY_SOURCE. It ends the process if the target is below its stack pointer,
+ * unless the kernel says that the thread is on its alternate stack. On our stack, which is disabled while a handler of
+ * the program runs on it, the kernel does not say so. Without the agent that handler would be on the interrupted stack.
+ *
+ * (Such handlers cannot be kept off our stack: without SA_ONSTACK, handlers of Go would run on the stacks of goroutines.
+ * Go installs them by the C library, but makes sigaltstack(2) itself, finds our stack, and uses it.) */
+EXPORT void __longjmp_chk(struct __jmp_buf_tag *target, int value)
+{
+	if (!mine.disarms || !stack_contains(mine.ours, (uintptr_t)__builtin_frame_address(0)))
+		REAL(__longjmp_chk)(target, value);
+	REAL(siglongjmp)(target, value);
+}
+
 /* Only if our stack is disabled meanwhile: a fault in HANDLER has a handler on it, too. */
 void altstack_run_handler(sample_handler handler, int signo, siginfo_t *info, void *context)
 {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ ssize_t __pread64_chk(int fd, void *data, size_t length, off_t offset, size_t si
 ssize_t __recv_chk(int fd, void *data, size_t length, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *data, size_t length, size_t size, int flags,
 		       struct sockaddr *address, socklen_t *address_length);
+void __longjmp_chk(struct __jmp_buf_tag *target, int value); /* returns only if it is missing */
 
 /* Implementation of atexit(3) in a shared library, and registration of C++ destructors; no header declares it. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
@@ -94,6 +96,8 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sigprocmask)                \
 	X(pthread_attr_setsigmask_np) \
 	X(sigaltstack)                \
+	X(siglongjmp)                 \
+	X(__longjmp_chk)              \
 	X(signalfd)                   \
 	X(sigsuspend)                 \
 	X(sigwaitinfo)                \

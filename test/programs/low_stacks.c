@@ -1,7 +1,9 @@
 /* A program without a signal stack and without signals, and with almost no space left on its
  * stacks: of its coroutines ("coroutines"), or of its threads ("threads"). Or it checks its signal
- * stack ("look"), and has many threads, one after the other ("many"). Prints "ok". */
+ * stack ("look"), leaves handlers that may use one ("leave"), or has many threads, one after the
+ * other ("many"). Prints "ok". */
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -13,14 +15,15 @@
 #include "preload/asprof_agent.h"
 #include "test/programs/check.h"
 
-#define COROUTINES  100
-#define THREADS     10
-#define STACK_BYTES 16384 /* the minimum for a thread */
-#define LEFT_BYTES  1024  /* much less than the kernel writes for a signal */
-#define WORK_MS     300
-#define GIVE_UP_MS  20000
-#define MANY        2000
-#define OURS_BYTES  (256u << 10)
+#define COROUTINES      100
+#define THREADS         10
+#define STACK_BYTES     16384 /* the minimum for a thread */
+#define LEFT_BYTES      1024  /* much less than the kernel writes for a signal */
+#define WORK_MS         300
+#define GIVE_UP_MS      20000
+#define MANY            2000
+#define OURS_BYTES      (256u << 10)
+#define COROUTINE_BYTES (64u << 10)
 
 static ucontext_t caller, coroutines[COROUTINES];
 
@@ -161,6 +164,60 @@ static void look_at_stacks(void)
 	CHECK(!pthread_join(thread, NULL));
 }
 
+static __thread sigjmp_buf back;
+
+static void leave_handler(int signo)
+{
+	siglongjmp(back, signo);
+}
+
+static void raise_and_return(void)
+{
+	static char *volatile nowhere;
+	volatile int times = 0;
+
+	for (times = 0; times < 2; times++)
+		if (!sigsetjmp(back, 1))
+			CHECK(raise(SIGUSR1));
+	if (!sigsetjmp(back, 1))
+		*nowhere = 1;
+}
+
+static void *leave_handlers(void *unused)
+{
+	raise_and_return();
+	return unused;
+}
+
+static void *leave_handlers_in_coroutine(void *unused)
+{
+	static ucontext_t left, on_heap;
+	char *stack = malloc(COROUTINE_BYTES);
+
+	CHECK(stack && !getcontext(&on_heap));
+	on_heap.uc_stack.ss_sp = stack;
+	on_heap.uc_stack.ss_size = COROUTINE_BYTES;
+	on_heap.uc_link = &left;
+	makecontext(&on_heap, raise_and_return, 0);
+	CHECK(!swapcontext(&left, &on_heap));
+	free(stack);
+	return unused;
+}
+
+static void have_threads_leave_handlers(void)
+{
+	void *(*const ways[])(void *) = { leave_handlers, leave_handlers_in_coroutine };
+	struct sigaction action = { .sa_handler = leave_handler, .sa_flags = SA_ONSTACK };
+	pthread_t thread;
+
+	CHECK(!sigaction(SIGUSR1, &action, NULL) && !sigaction(SIGSEGV, &action, NULL));
+	leave_handlers(NULL);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		CHECK(!pthread_create(&thread, NULL, ways[i], NULL));
+		CHECK(!pthread_join(thread, NULL));
+	}
+}
+
 static int mappings(void)
 {
 	FILE *file = fopen("/proc/self/maps", "re");
@@ -199,9 +256,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} hows[] = {
-		{ "coroutines", have_coroutines },
-		{ "threads", have_full_threads },
-		{ "look", look_at_stacks },
+		{ "coroutines", have_coroutines }, { "threads", have_full_threads },
+		{ "look", look_at_stacks },        { "leave", have_threads_leave_handlers },
 		{ "many", have_many_threads },
 	};
 
