@@ -197,7 +197,7 @@ static const struct link_map *symbol_find_last(const struct link_map *map)
 	return map;
 }
 
-static struct loaded_symbol symbol_find(const char *name, bool after_this)
+static struct loaded_symbol symbol_find(const char *name, bool after_this, bool only_first)
 {
 	struct search search = { .name = name,
 				 .gnu_hash = gnu_hash_of(name),
@@ -213,8 +213,8 @@ static struct loaded_symbol symbol_find(const char *name, bool after_this)
 			if (map == end)
 				break;
 		}
-		if (!__atomic_load_n(&end->l_next, __ATOMIC_RELAXED))
-			return search.found; /* no other modules are loaded */
+		if (only_first || !__atomic_load_n(&end->l_next, __ATOMIC_RELAXED))
+			return search.found; /* or no other modules are loaded */
 		search.passed_this = false;
 	}
 	dl_iterate_phdr(module_find_symbol_by_info, &search);
@@ -223,12 +223,17 @@ static struct loaded_symbol symbol_find(const char *name, bool after_this)
 
 struct loaded_symbol loaded_symbol_next(const char *name)
 {
-	return symbol_find(name, true);
+	return symbol_find(name, true, false);
+}
+
+struct loaded_symbol loaded_symbol_next_at_start(const char *name)
+{
+	return symbol_find(name, true, true);
 }
 
 struct loaded_symbol loaded_symbol_first(const char *name)
 {
-	return symbol_find(name, false);
+	return symbol_find(name, false, false);
 }
 
 struct module_query {

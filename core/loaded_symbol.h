@@ -26,6 +26,9 @@ struct loaded_symbol {
  * programs without versions. */
 struct loaded_symbol loaded_symbol_next(const char *name);
 
+/* The same only in the modules that the program started with, without a lock. */
+struct loaded_symbol loaded_symbol_next_at_start(const char *name);
+
 /* Find NAME in the first module that has it, like RTLD_DEFAULT. */
 struct loaded_symbol loaded_symbol_first(const char *name);
 

@@ -27,9 +27,23 @@ COLD void *real_find(void **place, const char *name)
 	return function;
 }
 
+/* A function that is not found stays unknown: the C library may lack it, or a module that was loaded later has it, such
+ * as libpthread before glibc 2.34. A search in those would wait for the loader's lock. In a forked child, a thread that
+ * does not exist there may have it. */
+static void find_at_start(void **place, const char *name)
+{
+	void *function;
+
+	if (__atomic_load_n(place, __ATOMIC_RELAXED))
+		return;
+	function = loaded_symbol_next_at_start(name).address;
+	if (function)
+		__atomic_store_n(place, function, __ATOMIC_RELAXED);
+}
+
 void real_find_all(void)
 {
-#define FIND(name) (void)REAL(name);
+#define FIND(name) find_at_start((void **)&real.name, #name);
 	REAL_FUNCTIONS(FIND)
 #undef FIND
 }

@@ -219,7 +219,8 @@ extern struct real real;
  * calls is in a module that it began with, so no lock is waited for. */
 void *real_find(void **place, const char *name);
 
-/* Find all of them now, so that later no thread calls the dynamic linker. */
+/* Find all of them now that are in modules that the program started with, so that later no thread calls the dynamic
+ * linker. Takes no lock. */
 void real_find_all(void);
 
 /* The next definition of NAME, found at its first use: most programs need few of them. */

@@ -1,8 +1,10 @@
 #!/bin/bash
 # A child can use the dynamic loader at whatever time it was forked: also while the agent loads async-profiler, or
 # while the engine asks the loader for the libraries. The parent's reports have no samples of the child. A child whose
-# parent had a thread in the loader can wait, and call what we replace, for the first time.
+# parent had a thread in the loader can wait, and call what we replace, for the first time. With a module that was loaded
+# later, and a C library that lacks functions, it can start a helper by clone(2).
 . "$(dirname "$0")/agent.inc"
+. test/system/lacking.inc
 
 # Until the second report, 60 s at most.
 cat >"$work/forks.c" <<'C'
@@ -48,9 +50,11 @@ C
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -I. -o "$work/forks" "$work/forks.c" -ldl || exit 1
 
 cat >"$work/first_calls.c" <<'C'
+#include <dlfcn.h>
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,6 +127,16 @@ static void do_memory(void)
 }
 
 static void do_action(void) { CHECK(!sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL)); }
+static int run_helper(void *unused) { (void)unused; _exit(0); }
+
+static void do_clone(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int flags = CLONE_VM | CLONE_VFORK | SIGCHLD, status;
+
+	CHECK(waitpid(clone(run_helper, stack + sizeof(stack), flags, NULL), &status, 0) > 0 && !status);
+}
+
 static void do_exec(void) { execl("/bin/true", "true", NULL); }
 static void do_exit(void) { exit(0); }
 
@@ -133,15 +147,16 @@ static const struct {
 #define CALL(name) { #name, do_##name }
 	CALL(nanosleep), CALL(clock_nanosleep), CALL(usleep), CALL(poll), CALL(select), CALL(epoll_wait),
 	CALL(sigtimedwait), CALL(sem_timedwait), CALL(receive), CALL(stream), CALL(memory), CALL(action),
-	CALL(exec), CALL(exit),
+	CALL(clone), CALL(exec), CALL(exit),
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 	char byte;
 	int status, failures = 0;
 
+	CHECK(argc == 1 || dlopen(argv[1], RTLD_NOW));
 	CHECK(!pipe(in_loader) && !pthread_create(&thread, NULL, enters_loader, NULL));
 	CHECK(read(in_loader[0], &byte, 1) == 1);
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
@@ -161,7 +176,7 @@ int main(void)
 	_exit(failures);
 }
 C
-${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -pthread -I. -o "$work/first_calls" "$work/first_calls.c" || exit 1
+${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O1 -pthread -I. -o "$work/first_calls" "$work/first_calls.c" -ldl || exit 1
 
 # first_calls WHAT VARIABLE=value...
 first_calls() {
@@ -174,6 +189,23 @@ for fork in on off; do
 	first_calls "FORK=$fork" "LD_PRELOAD=$preload" ASPROF_AGENT_LOCAL_DIR="$work/of_first_calls" \
 		ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_NATIVE_MEM=4k ASPROF_AGENT_FORK=$fork ASPROF_AGENT_ENGINE=builtin
 done
+
+# lacking_first_calls VARIABLE=value...: without the newest functions that we replace.
+lacking_first_calls() {
+	env LD_LIBRARY_PATH="$work/lacking" "$@" "$work/first_calls" "$work/late.so" >"$work/said" 2>&1 ||
+		fail "first calls of a child with an older C library, $*: $(cat "$work/said")"
+}
+
+libc=$(ldd "$work/first_calls" | sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p')
+if [ -e "$libc" ] && command -v python3 >/dev/null && command -v readelf >/dev/null; then
+	mkdir "$work/lacking"
+	entries "$libc" | awk '$2 == "_Fork" || $2 == "epoll_pwait2" { print $1 }' |
+		without "$libc" "$work/lacking/libc.so.6" || exit 1
+	printf 'int anything;' | ${CC:-cc} -shared -fPIC -o "$work/late.so" -x c - || exit 1
+	lacking_first_calls
+	lacking_first_calls "LD_PRELOAD=$preload" ASPROF_AGENT_LOCAL_DIR="$work/of_first_calls" \
+		ASPROF_AGENT_START_DELAY=0 ASPROF_AGENT_ENGINE=builtin
+fi
 
 # forks ENGINE: a child that lives longer than the start delay has its own recording.
 forks() {

@@ -4,24 +4,8 @@
 # are younger than glibc 2.17; and for all that were in separate libraries before glibc 2.34. The C library is a copy
 # of this machine's, without these functions in its table.
 . "$(dirname "$0")/agent.inc"
+. test/system/lacking.inc
 have python3 readelf
-
-# entries LIBRARY: print "NUMBER NAME VERSION" of each of its functions and variables.
-entries() {
-	LC_ALL=C readelf --dyn-syms -W "$1" | awk '$7 != "UND" && $1 ~ /^[0-9]+:$/ && $8 {
-		split($8, part, "@+"); print $1 + 0, part[1], part[2] ? part[2] : "-" }'
-}
-
-# without LIBRARY COPY <NUMBERS: make a copy without these entries.
-without() {
-	cp -L "$1" "$2" && python3 -c '
-import sys
-with open(sys.argv[1], "r+b") as library:
-    for number in sys.stdin.read().split():
-        library.seek(int(sys.argv[2], 16) + 24 * int(number) + 6)
-        library.write(bytes(10))  # in no section, and at no address
-' "$2" "$(LC_ALL=C readelf -SW "$1" | sed -n 's/.* \.dynsym  *DYNSYM  *[0-9a-f]*  *\([0-9a-f]*\) .*/\1/p')"
-}
 
 # imports FILE KIND: print the imported names, of nm's kinds.
 imports() {
