@@ -15,6 +15,9 @@
  *   ARCH_ARGUMENT_REMAINS          whether a system call leaves its first argument in its register
  *   ARCH_DTV_GLIBC, ARCH_DTV_MUSL  offset of the dynamic thread vector from the thread pointer, for each C library
  *   ARCH_HANDLER_ENTRY(FUNCTION)   assembly: entry point of a signal handler, which jumps to FUNCTION with its index
+ *   ARCH_SYSCALL_ENTRY             assembly: entry point of syscall(2), which jumps to RUN. For two numbers it jumps to
+ *                                  what CHOOSE returns, which gets the first three arguments. All arguments, the other
+ *                                  registers that a function keeps, and the stack are the caller's there.
  *   ARCH_START(FUNCTION)           assembly: entry point of a program, which calls FUNCTION with the initial stack
  *   ARCH_SP and others             DWARF numbers of registers. Unwinding needs two callee-saved registers: the frame
  *                                  pointer, and BASE, in which glibc's lazy binding trampoline keeps its frame.

@@ -34,6 +34,32 @@
 	"	add x2, sp, #128\n"           \
 	"	b " #function "\n"
 
+#define ARCH_SYSCALL_ENTRY(run, choose, number1, number2) \
+	"	hint #34\n" /* bti c */                   \
+	"	cmp x0, #" number1 "\n"                   \
+	"	b.eq 1f\n"                                      \
+	"	cmp x0, #" number2 "\n"                   \
+	"	b.ne " run "\n"                           \
+	"1:	stp x29, x30, [sp, #-80]!\n"                  \
+	"	.cfi_def_cfa_offset 80\n"                       \
+	"	.cfi_offset 29, -80\n"                          \
+	"	.cfi_offset 30, -72\n"                          \
+	"	stp x0, x1, [sp, #16]\n"                        \
+	"	stp x2, x3, [sp, #32]\n"                        \
+	"	stp x4, x5, [sp, #48]\n"                        \
+	"	stp x6, x7, [sp, #64]\n"                        \
+	"	bl " choose "\n"                          \
+	"	mov x16, x0\n"                                  \
+	"	ldp x0, x1, [sp, #16]\n"                        \
+	"	ldp x2, x3, [sp, #32]\n"                        \
+	"	ldp x4, x5, [sp, #48]\n"                        \
+	"	ldp x6, x7, [sp, #64]\n"                        \
+	"	ldp x29, x30, [sp], #80\n"                      \
+	"	.cfi_restore 29\n"                              \
+	"	.cfi_restore 30\n"                              \
+	"	.cfi_def_cfa_offset 0\n"                        \
+	"	br x16\n"
+
 #define ARCH_START(function)                                        \
 	__asm__(".globl _start\n_start:\n\tmov x29, #0\n"           \
 		"\tmov x30, #0\n\tmov x0, sp\n\tbl " #function "\n" \

@@ -30,6 +30,31 @@
 	"	mov $index, %ecx\n"        \
 	"	jmp " #function "\n"
 
+#define ARCH_SYSCALL_ENTRY(run, choose, number1, number2) \
+	"	endbr64\n"                                      \
+	"	cmp $" number1 ", %rdi\n"                 \
+	"	je 1f\n"                                        \
+	"	cmp $" number2 ", %rdi\n"                 \
+	"	jne " run "\n"                            \
+	"1:	push %rdi\n"                                  \
+	"	push %rsi\n"                                    \
+	"	push %rdx\n"                                    \
+	"	push %rcx\n"                                    \
+	"	push %r8\n"                                     \
+	"	push %r9\n"                                     \
+	"	sub $8, %rsp\n"                                 \
+	"	.cfi_adjust_cfa_offset 56\n"                    \
+	"	call " choose "\n"                        \
+	"	add $8, %rsp\n"                                 \
+	"	pop %r9\n"                                      \
+	"	pop %r8\n"                                      \
+	"	pop %rcx\n"                                     \
+	"	pop %rdx\n"                                     \
+	"	pop %rsi\n"                                     \
+	"	pop %rdi\n"                                     \
+	"	.cfi_adjust_cfa_offset -56\n"                   \
+	"	jmp *%rax\n"
+
 /* The kernel leaves argc, argv and envp on the stack, and no return address. */
 #define ARCH_START(function)                                 \
 	__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n" \

@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 
+#include "engine/reading/memory_reader.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
@@ -73,6 +76,17 @@ EXPORT pid_t _Fork(void)
 static bool has_own_memory(uint64_t flags, uint64_t stack)
 {
 	return !(flags & CLONE_VM) && !stack;
+}
+
+bool clone_has_stack(long number, long a, long b)
+{
+	uintptr_t place = (uintptr_t)a + offsetof(struct clone_args, stack);
+	uint64_t stack;
+
+	if (number == SYS_clone)
+		return b;
+	/* (The kernel refuses arguments that cannot be read.) */
+	return number == SYS_clone3 && memory_copy(&stack, place, sizeof(stack)) && stack;
 }
 
 void clone_after_call(long number, long a, long b, long result)

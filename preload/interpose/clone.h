@@ -20,6 +20,9 @@ static inline bool clone_may_return_in_child(long number)
 	return number == SYS_clone || number == SYS_clone3;
 }
 
+/* True when such a call, with these arguments, creates a child with a stack of its own. */
+bool clone_has_stack(long number, long a, long b);
+
 /* After such a call, with these arguments, returned RESULT. In a child with its own memory it calls the hook. */
 void clone_after_call(long number, long a, long b, long result);
 

@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
 #include "core/kernel.h"
 #include "preload/interpose/clone.h"
 #include "preload/interpose/exec.h"
@@ -60,10 +61,10 @@ static long call_leave(long number, long a, long b, long c, long d, long e, long
 
 /* By the calling conventions of Linux the six arguments are where those of a variadic function are. Undefined values
  * are passed on for arguments that a call does not have. */
-EXPORT long any_syscall(long number, long a, long b, long c, long d, long e,
-			long f) __asm__("syscall");
+long any_syscall(long number, long a, long b, long c, long d, long e, long f)
+	__attribute__((visibility("hidden"), section("asprof_calls")));
 
-EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, long f)
+__attribute__((used)) long any_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 	bool was_notified;
@@ -98,3 +99,26 @@ EXPORT long any_syscall(long number, long a, long b, long c, long d, long e, lon
 	errno = saved;
 	return result;
 }
+
+/* A child with a stack of its own returns from the C library's function there, to the address that is at its top. Our
+ * frames are not on that stack, so the program itself must call that function. */
+void *syscall_choose(long number, long a, long b) __attribute__((visibility("hidden")));
+
+__attribute__((used)) void *syscall_choose(long number, long a, long b)
+{
+	return clone_has_stack(number, a, b) ? (void *)REAL(syscall) : (void *)any_syscall;
+}
+
+#define STRING(x)  STRING_(x)
+#define STRING_(x) #x
+
+__asm__(".pushsection asprof_calls, \"ax\", @progbits\n"
+	"	.balign 16\n"
+	"	.globl syscall\n"
+	"	.type syscall, @function\n"
+	"syscall:\n"
+	"	.cfi_startproc\n" ARCH_SYSCALL_ENTRY("any_syscall", "syscall_choose",
+						     STRING(SYS_clone), STRING(SYS_clone3)) //
+	"	.cfi_endproc\n"
+	"	.size syscall, . - syscall\n"
+	"	.popsection\n");

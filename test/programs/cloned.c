@@ -1,7 +1,7 @@
 /* Children with their own memory that are not made by fork(3): by clone(2), _Fork(3), and system
  * calls. Each waits until it is profiled, uses BURN_MS of CPU time in a function with the name of
  * its kind, and prints "NAME PID". One more, by clone(2), shares the memory, and must not be taken
- * for a separate process. */
+ * for a separate process. Others are made by syscall(2) with a stack. */
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,11 +38,6 @@ BURNS(by_under_fork)
 BURNS(by_call)
 BURNS(by_call3)
 
-static int shares(void *seven)
-{
-	return *(int *)seven + 1;
-}
-
 static void wait_for(pid_t pid, int wanted)
 {
 	int status;
@@ -53,6 +48,55 @@ static void wait_for(pid_t pid, int wanted)
 		fprintf(stderr, "%d ended with status %x\n", pid, status);
 		_exit(9);
 	}
+}
+
+/* A child of syscall(2) with a stack of its own returns to the address at its top, and sees the
+ * caller's registers. */
+#if defined(__x86_64__)
+void child_on_stack(void);
+long call_on_stack(long number, long a, long b, long kept);
+
+__asm__(".pushsection .text\n"
+	"child_on_stack:\n"
+	"	mov %rbx, %rdi\n"
+	"	mov $60, %eax\n" /* exit(2) */
+	"	syscall\n"
+	"call_on_stack:\n"
+	"	push %rbx\n"
+	"	mov %rcx, %rbx\n"
+	"	call syscall@PLT\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	"	.popsection\n");
+
+static void have_children_on_stacks(char *stack)
+{
+	void **top = (void **)(stack + STACK_BYTES - 64);
+	struct clone_args args = { .flags = CLONE_VM | CLONE_VFORK,
+				   .exit_signal = SIGCHLD,
+				   .stack = (uintptr_t)stack,
+				   .stack_size = STACK_BYTES - 64 };
+
+	*top = (void *)child_on_stack;
+	wait_for((pid_t)call_on_stack(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, (long)top, 8),
+		 8);
+	wait_for((pid_t)call_on_stack(SYS_clone, SIGCHLD, (long)top, 9), 9);
+	wait_for((pid_t)call_on_stack(SYS_clone3, (long)&args, sizeof(args), 10), 10);
+	/* Refused arguments. */
+	if (syscall(SYS_clone3, NULL, sizeof(args)) != -1 ||
+	    syscall(SYS_clone3, 64, sizeof(args)) != -1)
+		fail("clone3(2) of nothing");
+}
+#else
+static void have_children_on_stacks(char *stack)
+{
+	(void)stack;
+}
+#endif
+
+static int shares(void *seven)
+{
+	return *(int *)seven + 1;
 }
 
 int main(void)
@@ -82,6 +126,7 @@ int main(void)
 	if (!pids[3])
 		_exit(by_call3(&seven));
 	wait_for(clone(shares, stack + STACK_BYTES, CLONE_VM | SIGCHLD, &seven), 8);
+	have_children_on_stacks(stack);
 	if (!asprof_agent_running())
 		fail("the agent is gone with a child that shares its memory");
 	for (int i = 0; i < 4; i++)
