@@ -13,6 +13,7 @@
  *   ARCH_SYSTEM_CALL               the bytes of the system call instruction; there are ARCH_SYSTEM_CALL_BYTES
  *   ARCH_SYSTEM_CALL_STACK         whether the C library's syscall(2) takes its last argument from the stack
  *   ARCH_ARGUMENT_REMAINS          whether a system call leaves its first argument in its register
+ *   ARCH_THREAD_POINTER_HWCAP2     the bit of AT_HWCAP2 that arch_thread_pointer() needs; 0: none
  *   ARCH_DTV_GLIBC, ARCH_DTV_MUSL  offset of the dynamic thread vector from the thread pointer, for each C library
  *   ARCH_HANDLER_ENTRY(FUNCTION)   assembly: entry point of a signal handler, which jumps to FUNCTION with its index
  *   ARCH_SYSCALL_ENTRY             assembly: entry point of syscall(2), which jumps to RUN. For two numbers it jumps to
@@ -31,6 +32,7 @@
  *
  *   kernel_call6()                 makes a system call; returns the kernel's result, -errno for an error
  *   thread_pointer()               the thread pointer, at which the C library stores the pointer itself
+ *   arch_thread_pointer()          the same from the register, also where the pointer leads to no memory
  *   thread_pointer_offset()        distance from the thread pointer to OFFSET in the program's TLS segment; SIZE and ALIGN
  *                                  are those of the segment
  *   arch_ticks()                   the timestamp counter

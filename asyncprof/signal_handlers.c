@@ -173,6 +173,12 @@ void async_profiler_handle_signal(int signo, siginfo_t *info, ucontext_t *contex
 	atomic_fetch_sub(&running, 1);
 }
 
+void async_profiler_refuse_signal(const siginfo_t *info)
+{
+	if (info->si_code == SI_TKILL)
+		fd_calls_wall_signal_arrived(system_thread());
+}
+
 void signal_handlers_offer_signal(int signo)
 {
 	__atomic_fetch_or(&offered, 1ULL << (signo - 1), __ATOMIC_RELAXED);

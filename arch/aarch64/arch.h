@@ -13,18 +13,19 @@
 #define ARCH_R_TLS_OFFSET     1030 /* R_AARCH64_TLS_TPREL */
 #define ARCH_R_TLS_DESCRIPTOR 1031 /* R_AARCH64_TLSDESC */
 
-#define ARCH_GLIBC_SINCE(version) "2.17" /* the first for this processor */
-#define ARCH_LOADER_CACHE_FLAGS   0x0a03
-#define ARCH_VDSO_CLOCK           "__kernel_clock_gettime"
-#define ARCH_PAGE_MAX             65536
-#define ARCH_SIGNAL_STACK_MIN     5120
-#define ARCH_RED_ZONE             0
-#define ARCH_SYSTEM_CALL          "\x01\x00\x00\xd4" /* svc #0 */
-#define ARCH_SYSTEM_CALL_BYTES    4
-#define ARCH_SYSTEM_CALL_STACK    0
-#define ARCH_ARGUMENT_REMAINS     0
-#define ARCH_DTV_GLIBC            0
-#define ARCH_DTV_MUSL             (-8)
+#define ARCH_GLIBC_SINCE(version)  "2.17" /* the first for this processor */
+#define ARCH_LOADER_CACHE_FLAGS    0x0a03
+#define ARCH_VDSO_CLOCK            "__kernel_clock_gettime"
+#define ARCH_PAGE_MAX              65536
+#define ARCH_SIGNAL_STACK_MIN      5120
+#define ARCH_RED_ZONE              0
+#define ARCH_SYSTEM_CALL           "\x01\x00\x00\xd4" /* svc #0 */
+#define ARCH_SYSTEM_CALL_BYTES     4
+#define ARCH_SYSTEM_CALL_STACK     0
+#define ARCH_ARGUMENT_REMAINS      0
+#define ARCH_THREAD_POINTER_HWCAP2 0
+#define ARCH_DTV_GLIBC             0
+#define ARCH_DTV_MUSL              (-8)
 
 /* The kernel passes no context to a handler without SA_SIGINFO. The context follows the siginfo, which takes 128
  * bytes. */
@@ -105,6 +106,11 @@ static inline uintptr_t thread_pointer(void)
 
 	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
 	return pointer;
+}
+
+static inline uintptr_t arch_thread_pointer(void)
+{
+	return thread_pointer();
 }
 
 static inline intptr_t thread_pointer_offset(uint64_t offset, uint64_t size, uint64_t align)

@@ -12,18 +12,19 @@
 #define ARCH_R_TLS_OFFSET     R_X86_64_TPOFF64
 #define ARCH_R_TLS_DESCRIPTOR R_X86_64_TLSDESC
 
-#define ARCH_GLIBC_SINCE(version) version
-#define ARCH_LOADER_CACHE_FLAGS   0x0303
-#define ARCH_VDSO_CLOCK           "__vdso_clock_gettime"
-#define ARCH_PAGE_MAX             4096
-#define ARCH_SIGNAL_STACK_MIN     2048
-#define ARCH_RED_ZONE             128
-#define ARCH_SYSTEM_CALL          "\x0f\x05" /* syscall */
-#define ARCH_SYSTEM_CALL_BYTES    2
-#define ARCH_SYSTEM_CALL_STACK    1
-#define ARCH_ARGUMENT_REMAINS     1
-#define ARCH_DTV_GLIBC            8
-#define ARCH_DTV_MUSL             8
+#define ARCH_GLIBC_SINCE(version)  version
+#define ARCH_LOADER_CACHE_FLAGS    0x0303
+#define ARCH_VDSO_CLOCK            "__vdso_clock_gettime"
+#define ARCH_PAGE_MAX              4096
+#define ARCH_SIGNAL_STACK_MIN      2048
+#define ARCH_RED_ZONE              128
+#define ARCH_SYSTEM_CALL           "\x0f\x05" /* syscall */
+#define ARCH_SYSTEM_CALL_BYTES     2
+#define ARCH_SYSTEM_CALL_STACK     1
+#define ARCH_ARGUMENT_REMAINS      1
+#define ARCH_THREAD_POINTER_HWCAP2 2 /* HWCAP2_FSGSBASE */
+#define ARCH_DTV_GLIBC             8
+#define ARCH_DTV_MUSL              8
 
 #define ARCH_HANDLER_ENTRY(function) \
 	"	endbr64\n"                 \
@@ -96,6 +97,14 @@ static inline uintptr_t thread_pointer(void)
 	uintptr_t pointer;
 
 	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+static inline uintptr_t arch_thread_pointer(void)
+{
+	uintptr_t pointer;
+
+	__asm__ volatile("rdfsbase %0" : "=r"(pointer));
 	return pointer;
 }
 

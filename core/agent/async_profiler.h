@@ -51,6 +51,9 @@ bool async_profiler_contains(const void *p);
 /* Run the library's handler of a sampling signal. */
 void async_profiler_handle_signal(int signo, siginfo_t *info, ucontext_t *context);
 
+/* The thread's thread-local data is not accessible now: note only that the signal has arrived. */
+void async_profiler_refuse_signal(const siginfo_t *info);
+
 /* sigaction(2) for calls by the library. */
 int async_profiler_set_action(int signo, const struct sigaction *action, struct sigaction *old);
 

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/kernel.h"
 #include "core/own_thread.h"
 #include "core/shared.h"
 #include "engine/process/thread_count.h"
@@ -21,6 +23,7 @@
 static struct {
 	pid_t *tids;
 	size_t count;
+	uint32_t foreign; /* how many of them are never adopted */
 } unknown;
 
 /* The main thread's stack begins below the environment strings and grows down to its limit. The
@@ -37,6 +40,22 @@ static void threads_adopt_main(pid_t tid)
 			tid,
 			top - (limit.rlim_cur < MAIN_STACK_MAX ? limit.rlim_cur : MAIN_STACK_MAX),
 			top & ~(uintptr_t)15);
+}
+
+static bool thread_has_lock_list(pid_t tid)
+{
+	uintptr_t list = 0;
+	size_t size;
+
+	return !kernel_call4(SYS_get_robust_list, tid, (long)&list, (long)&size, 0) && list;
+}
+
+/* True if TID is surely a thread of clone(2) that the C library does not know. It may have no thread-local data, or that
+ * of another thread, so it cannot be sampled. glibc registers a list of locks for each of its threads, and musl for
+ * none before it is used. Samples in attached programs need no such data. */
+static bool thread_is_foreign(pid_t tid)
+{
+	return !shared->is_attached && thread_has_lock_list(getpid()) && !thread_has_lock_list(tid);
 }
 
 static void threads_adopt_unknown(pid_t tid)
@@ -83,6 +102,7 @@ static void threads_match_slot(void *context, struct thread *t)
 
 static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 {
+	uint32_t foreign = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < listed->count; i++) {
@@ -90,14 +110,19 @@ static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 
 		if (listed->known[i] || own_thread_has_id(tid))
 			continue;
-		if (shared->is_attached || tids_find(unknown.tids, unknown.count, tid))
-			threads_adopt_unknown(tid);
-		else
+		if (!shared->is_attached && !tids_find(unknown.tids, unknown.count, tid)) {
 			now[count++] = tid;
+		} else if (thread_is_foreign(tid)) {
+			now[count++] = tid;
+			foreign++;
+		} else {
+			threads_adopt_unknown(tid);
+		}
 	}
 	free(unknown.tids);
 	unknown.tids = now;
 	unknown.count = count;
+	unknown.foreign = foreign;
 }
 
 static void threads_match_main(void *found, struct thread *t)
@@ -120,7 +145,7 @@ void thread_look(void)
 {
 	struct listed listed = { 0 };
 	pid_t *tids = NULL, *now;
-	uint32_t known = threads_known();
+	uint32_t known = threads_known() + unknown.foreign;
 	ssize_t count;
 
 	if (thread_count_is(known))

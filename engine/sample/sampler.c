@@ -54,6 +54,9 @@ static sampler_remover *remover;
 static void (*_Atomic broadcast_call)(void);
 static _Atomic uint32_t broadcasters;
 
+/* When it is made again after a signal that was refused. */
+#define REFUSED_CALL_NS 10000000u
+
 /* Marks the signal that requests the stack of a lock's owner. */
 static const char owner_mark;
 
@@ -333,10 +336,26 @@ static void on_owner_signal(const ucontext_t *uc)
 		take_owner_sample(thread, uc);
 }
 
+static void delayed_call_set(uint64_t after_ns)
+{
+	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(after_ns / 1000000000u),
+						 .tv_nsec = (long)(after_ns % 1000000000u) } };
+
+	kernel_call4(SYS_timer_settime, delayed_call.timer, 0, (long)&when, 0);
+}
+
 static void sampler_run_delayed_call(void)
 {
 	if (sampler_cancel_call())
 		delayed_call.call();
+}
+
+static void note_arrival(struct thread *thread, enum clock_kind kind)
+{
+	if (kind == CLOCK_OF_WALL)
+		thread_clock_interrupted(&thread->clock);
+	else
+		cpu_timer_signal_arrived(&thread->clock.cpu);
 }
 
 static void on_signal(int signo, siginfo_t *info, void *uc)
@@ -360,10 +379,22 @@ static void on_signal(int signo, siginfo_t *info, void *uc)
 		;
 	else if (atomic_load_explicit(&enabled, memory_order_acquire))
 		take_sample((struct thread *)slot, value & CLOCK_KIND_BITS, uc);
-	else if ((value & CLOCK_KIND_BITS) == CLOCK_OF_WALL)
-		thread_clock_interrupted(&((struct thread *)slot)->clock);
 	else
-		cpu_timer_signal_arrived(&((struct thread *)slot)->clock.cpu);
+		note_arrival((struct thread *)slot, value & CLOCK_KIND_BITS);
+}
+
+void sampler_refuse(const siginfo_t *info)
+{
+	uintptr_t value = (uintptr_t)info->si_value.sival_ptr;
+	struct thread *thread = (struct thread *)(value & ~CLOCK_KIND_BITS);
+
+	if (info->si_code != SI_TIMER)
+		return;
+	if (value == (uintptr_t)&delayed_call && sampler_call_pends())
+		delayed_call_set(REFUSED_CALL_NS);
+	else if (thread_slot_is_valid((uintptr_t)thread) &&
+		 atomic_load(&thread->tid) == system_thread())
+		note_arrival(thread, value & CLOCK_KIND_BITS);
 }
 
 static int disposition_of_program(int signo, struct disposition *now)
@@ -554,8 +585,6 @@ void sampler_check(void)
 /* The timer signals the thread: another thread of the process may be unknown to the C library. */
 int sampler_call_later(uint64_t after_ns, void (*call)(void))
 {
-	struct itimerspec when = { .it_value = { .tv_sec = (time_t)(after_ns / 1000000000u),
-						 .tv_nsec = (long)(after_ns % 1000000000u) } };
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
 				  .sigev_value.sival_ptr = &delayed_call };
 	bool was_installed = sampler_signal();
@@ -578,7 +607,7 @@ int sampler_call_later(uint64_t after_ns, void (*call)(void))
 		return (int)err;
 	delayed_call.call = call;
 	atomic_store(&delayed_call.pid, system_process());
-	kernel_call4(SYS_timer_settime, delayed_call.timer, 0, (long)&when, 0);
+	delayed_call_set(after_ns);
 	return 0;
 }
 

@@ -104,6 +104,10 @@ struct thread;
  * In a thread of the program. */
 void sampler_interrupt_owner(struct thread *owner, uintptr_t lock_word);
 
+/* The thread's thread-local data is not accessible now: note that the requested signal of INFO has arrived, and take no
+ * sample. A delayed call is made later. In the signal's handler. */
+void sampler_refuse(const siginfo_t *info);
+
 /* In a forked child: stop sampling and cancel the pending call. Returns true if a call was pending
  * in the parent. */
 bool sampler_after_fork(void);

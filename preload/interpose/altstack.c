@@ -16,6 +16,7 @@
 #include "core/memory/region.h"
 #include "core/system.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/reading/thread_data.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
@@ -143,8 +144,10 @@ static int altstack_use_own(stack_t *before)
 		given.ss_flags = 0; /* before Linux 4.7 */
 		err = REAL(sigaltstack)(&given, before);
 	}
-	if (!err)
+	if (!err) {
 		mine.shown = (stack_t){ .ss_flags = SS_DISABLE };
+		thread_data_note(mine.ours);
+	}
 	return err;
 }
 
@@ -169,6 +172,7 @@ void altstack_install_main(void)
 		top = size = 0;
 	else if (limit.rlim_cur < size)
 		size = limit.rlim_cur;
+	thread_data_begin();
 	altstack_install(first_threads, top - size, top);
 }
 

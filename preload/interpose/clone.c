@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "engine/reading/memory_reader.h"
+#include "engine/reading/thread_data.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 
@@ -17,9 +18,14 @@ static void child_notify(void)
 {
 	const struct interpose_hooks *hooks = hooks_get();
 	int saved = errno;
+	stack_t now;
 
-	if (hooks)
+	if (hooks) {
+		/* Unlike fork(3)'s child, this one has no list of locks, by which a thread is recognized. */
+		if (!REAL(sigaltstack)(NULL, &now))
+			thread_data_note(now.ss_sp);
 		hooks->process_cloned();
+	}
 	errno = saved;
 }
 

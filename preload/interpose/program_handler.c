@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "engine/reading/thread_data.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
@@ -58,13 +59,19 @@ __asm__(".pushsection .text\n"
 void program_handler_run(int signo, siginfo_t *info, void *context, unsigned int index)
 	__attribute__((visibility("hidden")));
 
-__attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void *context,
-					       unsigned int index)
+static void handler_note(int signo, ucontext_t *context)
 {
 	program_handled++;
 	if (!sample_has_ended_call(context))
-		restart_program_handler((uintptr_t)CONTEXT_SP((ucontext_t *)context));
+		restart_program_handler((uintptr_t)CONTEXT_SP(context));
 	sample_program_handler(signo, context);
+}
+
+__attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void *context,
+					       unsigned int index)
+{
+	if (__builtin_expect(thread_data_is_own(context), 1))
+		handler_note(signo, context);
 	fatal_note_handled(signo);
 	if (__builtin_expect(__atomic_load_n(&resets, __ATOMIC_RELAXED) >> (signo - 1) & 1, 0))
 		fatal_reinstall(signo);

@@ -16,7 +16,9 @@
 #include "core/system.h"
 #include "core/timer/dropped_signals.h"
 #include "engine/reading/memory_reader.h"
+#include "engine/reading/thread_data.h"
 #include "engine/sample/ring_wait.h"
+#include "engine/sample/sampler.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
@@ -204,9 +206,8 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 	sample_note.signo = signo;
 }
 
-static void on_sample(int signo, siginfo_t *info, void *context)
+static void sample_take(int signo, siginfo_t *info, ucontext_t *uc)
 {
-	ucontext_t *uc = context;
 	sample_handler handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
 	int saved = errno;
@@ -215,15 +216,25 @@ static void on_sample(int signo, siginfo_t *info, void *context)
 	if (restart_is_timer(info))
 		; /* its only purpose is to interrupt the call */
 	else if (handler && async_profiler_contains((const void *)handler))
-		async_profiler_handle_signal(signo, info, context);
+		async_profiler_handle_signal(signo, info, uc);
 	else if (handler)
-		handler(signo, info, context);
+		handler(signo, info, uc);
 	if (interrupted)
 		call_continue(uc, pc, signo);
 	note_restart(uc, pc, interrupted);
 	errno = saved;
 }
 
+/* (A call that the signal interrupts is not continued in such a thread: that needs its data.) */
+static void on_sample(int signo, siginfo_t *info, void *context)
+{
+	if (__builtin_expect(thread_data_is_own(context), 1)) {
+		sample_take(signo, info, context);
+		return;
+	}
+	async_profiler_refuse_signal(info);
+	sampler_refuse(info);
+}
 static COLD bool wants_restart(int signo)
 {
 	struct disposition now;
