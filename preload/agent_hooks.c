@@ -18,6 +18,7 @@
 #include "core/system.h"
 #include "engine/memory/mem_sample.h"
 #include "engine/process/thread_count.h"
+#include "engine/reading/thread_data.h"
 #include "engine/sample/sampler.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
@@ -197,6 +198,7 @@ static void on_sandbox(bool armed)
 {
 	bool called_off = process_cancel_start();
 
+	thread_data_end();
 	if (armed && (end_own_threads() || called_off))
 		log_info("the program enters a sandbox; profiling is off in this process from now "
 			 "on");
@@ -274,6 +276,7 @@ static void on_syscall_dispatch(bool armed)
 {
 	bool called_off = process_cancel_start();
 
+	thread_data_end();
 	process_disable_agent();
 	if (armed && (end_own_threads() || called_off))
 		log_warn("the program dispatches system calls itself "

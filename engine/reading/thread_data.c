@@ -1,6 +1,7 @@
 /* Whether the calling thread has the thread-local data of the C library. Nothing here uses such data. */
 #include "engine/reading/thread_data.h"
 
+#include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
@@ -16,8 +17,8 @@
 #define DISTANCE_MAX 16384
 
 static struct {
-	uintptr_t distance; /* of a thread's list from its pointer; 0: unknown */
-	bool has_register;  /* the thread pointer can be read */
+	_Atomic uintptr_t distance; /* of a thread's list from its pointer; 0: unknown */
+	bool has_register;          /* the thread pointer can be read */
 } begun;
 
 /* Threads that were found to have the C library's pointer: pairs of that pointer and an alternate signal stack, which
@@ -45,7 +46,12 @@ void thread_data_begin(void)
 	begun.has_register =
 		!ARCH_THREAD_POINTER_HWCAP2 || getauxval(AT_HWCAP2) & ARCH_THREAD_POINTER_HWCAP2;
 	if (list && distance + DISTANCE_MAX < 2 * DISTANCE_MAX)
-		begun.distance = distance;
+		atomic_store(&begun.distance, distance);
+}
+
+void thread_data_end(void)
+{
+	atomic_store(&begun.distance, 0);
 }
 
 /* Without the register, what the thread pointer leads to, where C libraries store the same. */
@@ -70,16 +76,17 @@ void thread_data_note(const void *stack)
 
 bool thread_data_is_own(const ucontext_t *context)
 {
+	uintptr_t distance = atomic_load_explicit(&begun.distance, memory_order_relaxed);
 	uintptr_t pointer, stack = (uintptr_t)context->uc_stack.ss_sp;
 	uint64_t word, *place;
 
-	if (!begun.distance)
+	if (!distance)
 		return true;
 	pointer = pointer_now();
 	place = pair_place(pointer, stack, &word);
 	if (__builtin_expect(__atomic_load_n(place, __ATOMIC_RELAXED) == word, 1))
 		return true;
-	if (list_registered() != pointer + begun.distance)
+	if (list_registered() != pointer + distance)
 		return false;
 	/* Threads without a stack would share a pair. */
 	if (stack)

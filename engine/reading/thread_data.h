@@ -14,6 +14,10 @@
 /* In the main thread, once: find that distance. */
 void thread_data_begin(void);
 
+/* Make no system call for this any more: the program handles its system calls itself, or a filter may end it at one. From
+ * then on every thread counts as the C library's. */
+void thread_data_end(void);
+
 /* True if the thread that CONTEXT, a handler's, interrupted has the C library's thread pointer. Mostly without a system
  * call. In signal handlers. */
 bool thread_data_is_own(const ucontext_t *context);

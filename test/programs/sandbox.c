@@ -56,19 +56,30 @@ __attribute__((noinline)) void inside(void)
 	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
 
-/* Its parent is not in the sandbox, and kills it. */
+static void on_signal(int signo)
+{
+	(void)signo;
+}
+
+/* Its parent is not in the sandbox. It sends a signal, whose handler runs on a stack of the program, and then kills it. */
 static int be_killed(const char *how)
 {
+	static char memory[1 << 16];
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
 	pid_t parent = getpid(), pid = fork();
 	int status;
 
 	if (!pid) {
+		CHECK(!sigaltstack(&(stack_t){ .ss_sp = memory, .ss_size = sizeof(memory) }, NULL));
+		CHECK(!sigaction(SIGUSR1, &action, NULL));
 		enter(how);
 		for (;;)
 			work(1000);
 	}
 	work(300);
-	CHECK(getpid() == parent && !kill(pid, SIGTERM) && waitpid(pid, &status, 0) == pid);
+	CHECK(getpid() == parent && !kill(pid, SIGUSR1));
+	work(100);
+	CHECK(!kill(pid, SIGTERM) && waitpid(pid, &status, 0) == pid);
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
