@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/kernel.h"
+#include "core/log.h"
 #include "core/own_thread.h"
 #include "core/shared.h"
 #include "engine/process/thread_count.h"
@@ -100,6 +101,18 @@ static void threads_match_slot(void *context, struct thread *t)
 		atomic_store(&t->ended, SLOT_ENDED);
 }
 
+static void threads_log_foreign(uint32_t count)
+{
+	static bool is_logged;
+
+	if (count && !is_logged)
+		log_info("%u of the program's threads %s by clone(2), unknown to the C library, "
+			 "and not "
+			 "sampled",
+			 count, count == 1 ? "is" : "are");
+	is_logged |= count > 0;
+}
+
 static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 {
 	uint32_t foreign = 0;
@@ -123,6 +136,7 @@ static void threads_adopt_unknowns(const struct listed *listed, pid_t *now)
 	unknown.tids = now;
 	unknown.count = count;
 	unknown.foreign = foreign;
+	threads_log_foreign(foreign);
 }
 
 static void threads_match_main(void *found, struct thread *t)
