@@ -1,6 +1,7 @@
 #!/bin/bash
 # Totals by stack and retained bytes are within 8% of the program's own numbers, and no freed memory is retained. The program
-# only allocates, so the limit for each thread applies.
+# only allocates, so the limit for each thread applies. On a busy machine events are lost, and the others count for
+# them: then the standard error of an allocation's total is 3%, and the limit 16%.
 # ROUNDS=20 takes about a minute.
 . "$(dirname "$0")/mem.inc"
 have jfr python3
@@ -13,12 +14,13 @@ jfr print --json --stack-depth 64 --events asprof.RetainedHeap,asprof.Losses \
 	"$work"/out/*.jfr >"$work/json" || fail "unreadable recording"
 python3 - "$work/said" "$work/json" <<'PYTHON'
 import json, sys
-found = {}
+found, limit = {}, 8
 for e in json.load(open(sys.argv[2]))["recording"]["events"]:
     v = e["values"]
     if e["type"] == "asprof.Losses":
         lost = v["ringFull"] + v["tableEvictions"]
         print("lost", lost)
+        limit = 16 if lost else limit
         continue
     top = v["stackTrace"]["frames"][0]["method"]["name"]
     a, r = found.get(top, (0, 0))
@@ -30,6 +32,6 @@ for line in open(sys.argv[1]):
     off = 100 * (a / int(allocated) - 1)
     kept_off = 100 * (r / int(retained) - 1) if int(retained) else float(r)
     print(f"{name}: allocated {a} ({off:+.2f}%), retained {r} ({kept_off:+.2f}{'%' if int(retained) else ''})")
-    bad |= abs(off) > 8 or abs(kept_off) > (8 if int(retained) else 0)
+    bad |= abs(off) > limit or abs(kept_off) > (8 if int(retained) else 0)
 sys.exit(bad)
 PYTHON
