@@ -498,23 +498,21 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 	return realloc_from(p, total, CALLER);
 }
 
-static bool modules_are_same(const char *a, const char *b)
+static bool is_in_module_of(const struct loaded_symbol *symbol, const char *name)
 {
-	const void *module = loaded_symbol_next(a).module;
-
-	return module && module == loaded_symbol_next(b).module;
+	return symbol->module && symbol->module == loaded_symbol_next(name).module;
 }
 
 static void allocator_examine_next(void)
 {
+	const struct loaded_symbol usable = loaded_symbol_next("malloc_usable_size"),
+				   array = loaded_symbol_next("reallocarray");
+
 	/* Another allocator's would read a header that is not there. */
-	if (modules_are_same("malloc_usable_size", "malloc"))
-		__atomic_store_n(
-			&next_usable_size,
-			(size_t(*)(void *))loaded_symbol_next("malloc_usable_size").address,
-			__ATOMIC_RELAXED);
-	if (modules_are_same("reallocarray", "realloc") &&
-	    !modules_are_same("reallocarray", "getpid"))
+	if (is_in_module_of(&usable, "malloc"))
+		__atomic_store_n(&next_usable_size, (size_t(*)(void *))usable.address,
+				 __ATOMIC_RELAXED);
+	if (is_in_module_of(&array, "realloc") && !is_in_module_of(&array, "getpid"))
 		__atomic_store_n(&next_has_reallocarray, true, __ATOMIC_RELAXED);
 }
 

@@ -11,9 +11,9 @@
  * the timestamp counter, which a program may disable. Nor is the loader's lock taken: this may be a forked child. */
 static COLD bool find_other_clock(void)
 {
-	const void *library = loaded_symbol_next("__libc_start_main").module;
+	const void *library = loaded_symbol_next_at_start("__libc_start_main").module;
 
-	return !library || loaded_symbol_next("clock_gettime").module != library;
+	return !library || loaded_symbol_next_at_start("clock_gettime").module != library;
 }
 
 static bool has_other_clock(void)
