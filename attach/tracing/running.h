@@ -5,8 +5,8 @@
  * writable and executable at the same time, and no descriptor is opened in the program.
  *
  * A child process does it, in a session of its own: signals of the terminal do not end it. If it is killed nevertheless,
- * the thread restores itself, except during the first call of an attach, which maps memory, and the last call of a detach, which
- * unmaps it: for some microseconds each. */
+ * the thread restores itself, except during the first call of an attach, which maps memory, and the last call of a detach,
+ * which unmaps it: for some microseconds each. */
 #ifndef ATTACH_TRACING_RUNNING_H
 #define ATTACH_TRACING_RUNNING_H
 

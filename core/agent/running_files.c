@@ -34,7 +34,7 @@ void running_files_close(struct running_files *files)
 			close(fds[i]);
 }
 
-/* Write NOTE beside the current JSON. */
+/* Write NOTE to a part of the file that the current JSON does not use, and set PLACE to it. */
 static int running_files_write_json(struct running_files *files, const struct buf *note,
 				    struct running_place *place)
 {
