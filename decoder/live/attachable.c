@@ -25,6 +25,7 @@ struct check {
 	struct target target;
 	struct buf status;
 	bool is_forced;
+	long own_filters; /* seccomp filters of this process; at most 0: none, or not known */
 	char *problem;
 };
 
@@ -253,17 +254,22 @@ static int check_executable(struct check *check)
 		       : 0;
 }
 
-/* As many filters as this process has: those of the container, under which agents work. */
-static bool filters_are_own(struct buf *status)
+static long count_own_filters(void)
 {
 	struct buf own = BUF_INIT(TARGET_STATUS_MAX);
-	long filters = status_number(status, "\nSeccomp_filters:");
-	bool are = false;
+	long filters = 0;
 
 	if (!target_read_fd(&own, open("/proc/self/status", O_RDONLY | O_CLOEXEC)))
-		are = filters > 0 && filters == status_number(&own, "\nSeccomp_filters:");
+		filters = status_number(&own, "\nSeccomp_filters:");
 	buf_free(&own);
-	return are;
+	return filters;
+}
+
+/* As many filters as this process has: those of the container, under which agents work. */
+static bool filters_are_own(const struct check *check, struct buf *status)
+{
+	return check->own_filters > 0 &&
+	       check->own_filters == status_number(status, "\nSeccomp_filters:");
 }
 
 /* A thread may be confined alone. Any thread may be the one that lets the agent in, and samples make calls in each. */
@@ -275,7 +281,7 @@ static int check_filters_of(struct check *check, pid_t tid, struct buf *status)
 	if (mode == 1)
 		return refuse(check, -EPERM, "%spermits itself four system calls (strict seccomp)",
 			      has);
-	if (mode == 2 && !check->is_forced && !filters_are_own(status))
+	if (mode == 2 && !check->is_forced && !filters_are_own(check, status))
 		return refuse(check, -EPERM,
 			      "%shas a seccomp filter, which may end it at a call of the agent "
 			      "(clone, mmap, timer_create, openat, socket and others); --force if "
@@ -286,8 +292,10 @@ static int check_filters_of(struct check *check, pid_t tid, struct buf *status)
 
 static int check_filters(struct check *check)
 {
-	int err = visit_threads(check, check_filters_of);
+	int err;
 
+	check->own_filters = count_own_filters();
+	err = visit_threads(check, check_filters_of);
 	return err == -ESRCH ? refuse(check, err, "has ended") : err;
 }
 

@@ -107,8 +107,7 @@ static void threads_log_foreign(uint32_t count)
 
 	if (count && !is_logged)
 		log_info("%u of the program's threads %s by clone(2), unknown to the C library, "
-			 "and not "
-			 "sampled",
+			 "and not sampled",
 			 count, count == 1 ? "is" : "are");
 	is_logged |= count > 0;
 }
