@@ -139,7 +139,10 @@ run_block() {
 		;;
 	'run with '*)
 		pattern=${how#*: } how=${how#run with }
-		command -v "${how%%: *}" >/dev/null || return
+		if ! command -v "${how%%: *}" >/dev/null; then
+			echo "$at is not run: ${how%%: *} is not on this machine"
+			return 0
+		fi
 		how='run with'
 		;;
 	'run of '*)
