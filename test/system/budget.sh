@@ -32,7 +32,8 @@ run cpu 300 2.5 0 CPU_INTERVAL=100us WALL_INTERVAL=off
 "$agent" collapsed --cpu --total "$work/cpu" >"$work/stacks" 2>"$work/note" || fail "cpu: no stacks"
 grep -q "ASPROF_AGENT_BUDGET kept [0-9.]*% of the cpu samples" "$work/note" || fail "no note: $(cat "$work/note")"
 within 8 "$(awk "BEGIN { print $cpu * 1e9 }")" "$(samples . <"$work/stacks")" "CPU time"
-within 10 "$(awk "BEGIN { print $cpu * 0.75e9 }")" "$(samples work_long <"$work/stacks")" "CPU time of work_long"
+# A twentieth of the samples has a standard error of 4.4%, by the interval of top --cpu.
+within 16 "$(awk "BEGIN { print $cpu * 0.75e9 }")" "$(samples work_long <"$work/stacks")" "CPU time of work_long"
 echo "cpu: $(kept cpu)% kept"
 
 # Its first samples have a shorter interval than the others, so shares are those of the CPU time.
