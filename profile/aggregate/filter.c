@@ -25,9 +25,11 @@ static int64_t moment_ns(const struct moment *moment, int64_t start_ns, int64_t 
 		__builtin_add_overflow(moment->ns, moment->ns < 0 ? end_ns : start_ns, &ns);
 		return ns;
 	}
-	/* A time of day is the first one after the recording's start. */
+	/* A time of day is on the day of the recording's start, or on the next day if that is nearer. */
 	ns = start_ns - start_ns % DAY_NS + moment->ns;
-	return ns < start_ns && ns + DAY_NS <= end_ns ? ns + DAY_NS : ns;
+	return ns < start_ns && (double)ns + DAY_NS - (double)end_ns < (double)(start_ns - ns)
+		       ? ns + DAY_NS
+		       : ns;
 }
 
 int period_resolve(struct period *period, const struct query *query, struct feed *feed)
@@ -43,6 +45,10 @@ int period_resolve(struct period *period, const struct query *query, struct feed
 		period->from_ns = moment_ns(&query->from, start, end);
 	if (query->to.kind)
 		period->to_ns = moment_ns(&query->to, start, end);
+	/* A period over midnight, of a recording that starts after midnight. */
+	if (query->from.kind == MOMENT_DAY && query->to.kind == MOMENT_DAY &&
+	    period->from_ns > period->to_ns && period->from_ns > end)
+		period->from_ns -= DAY_NS;
 	if (query->length_ns &&
 	    __builtin_add_overflow(period->from_ns, query->length_ns, &period->to_ns))
 		period->to_ns = INT64_MAX;

@@ -35,6 +35,30 @@ done
 "$agent" top --at 1h "$recording" >/dev/null 2>"$work/err"
 grep -q 'in the period of --at' "$work/err" || fail "an empty period: $(cat "$work/err")"
 
+# Times of day around midnight: a sample each second from 23:59:50 to 00:00:49, and from 00:00:05 to 00:00:24.
+write_samples() { # FIRST COUNT
+	for second in $(seq "$1" $(($1 + $2 - 1))); do
+		printf 'service 7/7 [000] %s.000000: 1000000000 cpu-clock:\n\t1000 work+0x1 (/bin/service)\n\n' "$second"
+	done
+}
+expect_samples() { # COUNT FILE SWITCH...
+	wanted=$1 file=$2
+	shift 2
+	"$agent" top "$@" "$file" 2>/dev/null | grep -q "^cpu: $wanted samples" ||
+		fail "$*: not $wanted samples: $("$agent" top "$@" "$file" 2>&1 | head -1)"
+}
+write_samples 86390 60 >"$work/over"
+write_samples 86405 20 >"$work/after"
+expect_samples 45 "$work/over" --from 00:00:05
+expect_samples 60 "$work/over" --to 00:01:00
+expect_samples 45 "$work/over" --from 00:00:05 --to 00:01:00
+expect_samples 11 "$work/over" --from 23:59:55 --to 00:00:05
+expect_samples 60 "$work/over" --from 23:59:00 --to 00:01:00
+expect_samples 0 "$work/over" --to 23:59:00
+expect_samples 0 "$work/over" --from 00:01:00
+expect_samples 6 "$work/after" --from 23:59:00 --to 00:00:10
+expect_samples 0 "$work/after" --from 00:00:20 --to 00:00:10
+
 cp "$recording" "$work/service_77_2026-11-21T02-29-42Z.jfr"
 TERM=xterm PAGER=cat timeout 30 script -qec "$agent summary $work/service_77_2026-11-21T02-29-42Z.jfr" /dev/null \
 	>"$work/out" 2>&1 </dev/null || fail "summary: status $?"
