@@ -23,14 +23,17 @@
 
 struct time_row {
 	int64_t start_ns;
-	uint32_t from, to; /* indexes in the sorted samples */
+	uint32_t from, to; /* indexes in time_table.samples */
 	double weight;
 	bool is_omitted;
 };
 
 struct time_table {
 	const struct top_time *top;
-	struct profile part; /* a view of the profile: its samples of the metric, sorted by time */
+	const struct profile *profile;
+	uint32_t *samples; /* numbers of the metric's samples, sorted by time */
+	uint32_t sample_count;
+	struct function_table functions;
 	struct time_row *rows;
 	uint32_t count, shown;
 	double weight, most;
@@ -48,27 +51,35 @@ bool top_time_parse(const char *by, uint64_t *interval_ns)
 	return true;
 }
 
-static int compare_times(const void *a, const void *b)
+static int compare_times(const void *a, const void *b, void *profile)
 {
-	const struct sample *x = a, *y = b;
+	const struct sample *samples = ((const struct profile *)profile)->samples;
+	const struct sample *x = &samples[*(const uint32_t *)a],
+			    *y = &samples[*(const uint32_t *)b];
 
 	if (x->time_ms != y->time_ms)
 		return x->time_ms < y->time_ms ? -1 : 1;
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static int copy_samples(struct time_table *t, const struct profile *profile)
+static int sort_samples(struct time_table *t)
 {
-	t->part = *profile;
-	t->part.count = 0;
-	t->part.samples = calloc((size_t)profile->count + 1, sizeof(*t->part.samples));
-	if (!t->part.samples)
+	const struct profile *p = t->profile;
+
+	t->samples = calloc((size_t)p->count + 1, sizeof(*t->samples));
+	if (!t->samples)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < profile->count; i++)
-		if (profile->samples[i].metric == (uint32_t)t->top->metric)
-			t->part.samples[t->part.count++] = profile->samples[i];
-	qsort(t->part.samples, t->part.count, sizeof(*t->part.samples), compare_times);
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->samples[i].metric == (uint32_t)t->top->metric)
+			t->samples[t->sample_count++] = i;
+	qsort_r(t->samples, t->sample_count, sizeof(*t->samples), compare_times,
+		(void *)(uintptr_t)p);
 	return 0;
+}
+
+static const struct sample *sample_at(const struct time_table *t, uint32_t index)
+{
+	return &t->profile->samples[t->samples[index]];
 }
 
 /* Number of S's interval, from 1970 on. */
@@ -80,14 +91,13 @@ static int64_t interval_number(const struct time_table *t, const struct sample *
 /* Make the rows, also for intervals without samples. */
 static int make_rows(struct time_table *t)
 {
-	const struct sample *samples = t->part.samples;
 	int64_t first, last;
 	uint32_t at = 0;
 
-	if (!t->part.count)
+	if (!t->sample_count)
 		return 0;
-	first = interval_number(t, &samples[0]);
-	last = interval_number(t, &samples[t->part.count - 1]);
+	first = interval_number(t, sample_at(t, 0));
+	last = interval_number(t, sample_at(t, t->sample_count - 1));
 	if (last - first >= INTERVALS_MAX)
 		return -ERANGE;
 	t->count = (uint32_t)(last - first + 1);
@@ -99,8 +109,10 @@ static int make_rows(struct time_table *t)
 
 		row->start_ns = (first + i) * (int64_t)(t->top->interval_ns / LEAST_NS) * LEAST_NS;
 		row->from = at;
-		for (; at < t->part.count && interval_number(t, &samples[at]) == first + i; at++)
-			row->weight += t->top->by_total ? samples[at].total : samples[at].count;
+		for (; at < t->sample_count && interval_number(t, sample_at(t, at)) == first + i;
+		     at++)
+			row->weight += t->top->by_total ? sample_at(t, at)->total
+							: sample_at(t, at)->count;
 		row->to = at;
 		t->weight += row->weight;
 		t->most = row->weight > t->most ? row->weight : t->most;
@@ -135,14 +147,11 @@ static int limit_rows(struct time_table *t)
 }
 
 /* Add up the functions of ROW. Returns 0 (release with functions_free) or -ENOMEM. */
-static int row_functions(const struct time_table *t, const struct time_row *row,
+static int row_functions(struct time_table *t, const struct time_row *row,
 			 struct functions *functions)
 {
-	struct profile part = t->part;
-
-	part.samples += row->from;
-	part.count = row->to - row->from;
-	return functions_of(functions, &part, t->top->metric, t->top->by_total, 0);
+	return functions_of_list(functions, t->profile, &t->functions, t->top->by_total,
+				 t->samples + row->from, row->to - row->from);
 }
 
 static void print_bar(const struct time_table *t, double weight)
@@ -169,7 +178,7 @@ static void print_start(const struct time_table *t, int64_t ns)
 		putchar('Z');
 }
 
-static int print_row(const struct time_table *t, const struct time_row *row)
+static int print_row(struct time_table *t, const struct time_row *row)
 {
 	struct functions functions;
 	char weight[TEXT_NUMBER], text[1024] = "";
@@ -189,7 +198,7 @@ static int print_row(const struct time_table *t, const struct time_row *row)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.0f%% %s",
 						 i ? ", " : "",
 						 100 * function->self / functions.weight,
-						 top_function_name(&t->part, function));
+						 top_function_name(t->profile, function));
 	}
 	text_clean_string(text);
 	printf("  ");
@@ -199,7 +208,7 @@ static int print_row(const struct time_table *t, const struct time_row *row)
 	return 0;
 }
 
-static int print_text(const struct time_table *t)
+static int print_text(struct time_table *t)
 {
 	char amount[TEXT_NUMBER], interval[TEXT_NUMBER];
 	int err = 0;
@@ -219,7 +228,7 @@ static int print_text(const struct time_table *t)
 	return err;
 }
 
-static int print_json_row(const struct time_table *t, const struct time_row *row)
+static int print_json_row(struct time_table *t, const struct time_row *row)
 {
 	struct functions functions;
 	int err = row_functions(t, row, &functions);
@@ -233,9 +242,9 @@ static int print_json_row(const struct time_table *t, const struct time_row *row
 		const struct function *function = &functions.list[i];
 
 		printf("%s{\"name\":", i ? "," : "");
-		json_string(stdout, top_function_name(&t->part, function));
+		json_string(stdout, top_function_name(t->profile, function));
 		printf(",\"module\":");
-		json_string(stdout, intern_text(&t->part.names, function->module));
+		json_string(stdout, intern_text(&t->profile->names, function->module));
 		printf(",\"self\":");
 		json_number(stdout, function->self);
 		printf(",\"total\":");
@@ -247,7 +256,7 @@ static int print_json_row(const struct time_table *t, const struct time_row *row
 	return 0;
 }
 
-static int print_json(const struct time_table *t)
+static int print_json(struct time_table *t)
 {
 	bool any = false;
 	int err = 0;
@@ -270,16 +279,19 @@ static int print_json(const struct time_table *t)
 
 int top_print_by_time(const struct top_time *top, const struct profile *profile)
 {
-	struct time_table t = { .top = top };
-	int err = copy_samples(&t, profile);
+	struct time_table t = { .top = top, .profile = profile };
+	int err = function_table_open(&t.functions, profile);
 
+	if (!err)
+		err = sort_samples(&t);
 	if (!err)
 		err = make_rows(&t);
 	if (!err)
 		err = limit_rows(&t);
 	if (!err)
 		err = top->args->json ? print_json(&t) : print_text(&t);
-	free(t.part.samples);
+	function_table_free(&t.functions);
+	free(t.samples);
 	free(t.rows);
 	return err;
 }

@@ -59,6 +59,14 @@ expect_samples 0 "$work/over" --from 00:01:00
 expect_samples 6 "$work/after" --from 23:59:00 --to 00:00:10
 expect_samples 0 "$work/after" --from 00:00:20 --to 00:00:10
 
+# The time for a row does not depend on the number of functions: 20,000 functions in 200,000 rows.
+awk 'BEGIN { for (s = 0; s < 200; s++) {
+	printf "service 7/7 [000] %d.000000: 1000000000 cpu-clock:\n", 1000 + s
+	for (f = 0; f < 100; f++) printf "\t1000 function%d+0x1 (/bin/service)\n", s * 100 + f
+	print "" } }' >"$work/many"
+bash -c 'ulimit -t 30 && exec "$@"' bash "$agent" top --by time=1ms -n 3 "$work/many" >"$work/out" || fail "many rows: status $?"
+grep -q '1990*1 intervals' "$work/out" || fail "many rows: $(head -1 "$work/out")"
+
 cp "$recording" "$work/service_77_2026-11-21T02-29-42Z.jfr"
 TERM=xterm PAGER=cat timeout 30 script -qec "$agent summary $work/service_77_2026-11-21T02-29-42Z.jfr" /dev/null \
 	>"$work/out" 2>&1 </dev/null || fail "summary: status $?"
