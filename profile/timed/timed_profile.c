@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/aggregate/event_weight.h"
+#include "profile/aggregate/heap.h"
 #include "profile/timed/timed_read.h"
 #include "profile/timed/timed_spans.h"
 
@@ -17,6 +18,7 @@
 /* Samples with a context, for the marks of their spans. */
 struct reading {
 	struct timed_profile *out;
+	bool weighted;
 	struct buf contexts; /* struct timed_sample */
 	uint32_t samples_max;
 	uint64_t parts; /* for event_parts() */
@@ -52,6 +54,16 @@ static void lengthen_rows(struct timed_profile *out, uint32_t samples_max)
 	}
 }
 
+/* Add S, an event of memory with a weight: it stands for S->count allocations of equal size. */
+static void add_allocations(struct profile *profile, struct sample *s)
+{
+	double size = s->count > 0 ? s->total / s->count : 0;
+
+	s->count_variance = mem_scale_variance(s->count);
+	s->total_variance = s->count_variance * size * size;
+	profile_add_sample(profile, s);
+}
+
 static int add_sample(void *arg, const struct timed_sample *s)
 {
 	struct reading *reading = arg;
@@ -72,7 +84,10 @@ static int add_sample(void *arg, const struct timed_sample *s)
 		int64_t offset = (int64_t)((double)s->duration_ns * (double)i / (double)parts);
 
 		sample.time_ms = round_time(out, (s->time_ns + offset) / 1000000);
-		profile_add_equal(&out->profile, &sample);
+		if (s->metric == METRIC_MALLOC && reading->weighted)
+			add_allocations(&out->profile, &sample);
+		else
+			profile_add_equal(&out->profile, &sample);
 	}
 	if (out->profile.count > reading->samples_max)
 		lengthen_rows(out, reading->samples_max);
@@ -121,6 +136,7 @@ int timed_profile_read(struct timed_profile *out, const struct query *query, str
 		       enum metric metric, uint32_t samples_max)
 {
 	struct reading reading = { .out = out,
+				   .weighted = query->weighted,
 				   .contexts = BUF_INIT(CONTEXTS_MAX),
 				   .samples_max = samples_max };
 	const struct timed_visitor visitor = { .arg = &reading,

@@ -67,6 +67,13 @@ awk 'BEGIN { for (s = 0; s < 200; s++) {
 bash -c 'ulimit -t 30 && exec "$@"' bash "$agent" top --by time=1ms -n 3 "$work/many" >"$work/out" || fail "many rows: status $?"
 grep -q '1990*1 intervals' "$work/out" || fail "many rows: $(head -1 "$work/out")"
 
+# The confidence of native memory is the same in each page.
+for command in timeline flamegraph; do
+	"$agent" $command --alloc test/fixtures/jfr/native.jfr -o "$work/page" || fail "$command: status $?"
+	grep -o '"effective":[0-9.]*' "$work/page" >"$work/$command.effective" || fail "$command: no effective sample size"
+done
+cmp "$work/timeline.effective" "$work/flamegraph.effective" || fail 'timeline --alloc: another effective sample size'
+
 cp "$recording" "$work/service_77_2026-11-21T02-29-42Z.jfr"
 TERM=xterm PAGER=cat timeout 30 script -qec "$agent summary $work/service_77_2026-11-21T02-29-42Z.jfr" /dev/null \
 	>"$work/out" 2>&1 </dev/null || fail "summary: status $?"
