@@ -219,9 +219,6 @@ static enum role find_role(const struct import_text *type, const struct import_t
 static void read_types(struct pprof_input *p)
 {
 	struct proto_reader reader = { p->input->data, p->input->data + p->input->length };
-	struct import_text type = string_at(p, message_number(p->period_type, 1)),
-			   unit = string_at(p, message_number(p->period_type, 2));
-	bool is_time = text_equals(&unit, "nanoseconds") && p->period < INT64_MAX;
 	struct proto_field field;
 
 	while (proto_next(&reader, &field) && p->column_count < COLUMNS_MAX) {
@@ -234,8 +231,6 @@ static void read_types(struct pprof_input *p)
 		p->columns[p->column_count] = find_role(&name, &of);
 		p->has_role[p->columns[p->column_count++]] = true;
 	}
-	import_writer_set_intervals(p->w, is_time && text_equals(&type, "cpu") ? p->period : 0,
-				    is_time && text_equals(&type, "wall") ? p->period : 0);
 	/* A profile of the wall clock alone has "samples" too. */
 	if (p->has_role[ROLE_WALL_NS] && !p->has_role[ROLE_CPU_NS] && !p->has_role[ROLE_WALL_COUNT])
 		for (uint32_t i = 0; i < p->column_count; i++)
@@ -361,6 +356,49 @@ static void read_values(const struct pprof_input *p, uint64_t values[ROLES], uin
 			read_value(p, values, column, value);
 }
 
+/* Add up the values of all samples. */
+static void sum_values(const struct pprof_input *p, double sums[ROLES])
+{
+	struct proto_reader reader = { p->input->data, p->input->data + p->input->length };
+	struct proto_field sample, field;
+
+	while (proto_next(&reader, &sample)) {
+		struct proto_reader message = reader_of(&sample);
+		uint64_t values[ROLES] = { 0 };
+		uint32_t column = 0;
+
+		while (sample.number == PROFILE_SAMPLE && proto_next(&message, &field))
+			if (field.number == 2)
+				read_values(p, values, &column, &field);
+		for (unsigned role = 0; role < ROLES; role++)
+			sums[role] += (double)values[role];
+	}
+}
+
+/* Returns the sampling interval of "cpu" or "wall": the period if it is of TYPE, else the mean time of a sample; 0 if
+ * it is unknown. */
+static uint64_t find_interval(const struct pprof_input *p, const char *type, double count,
+			      double ns)
+{
+	struct import_text of = string_at(p, message_number(p->period_type, 1)),
+			   unit = string_at(p, message_number(p->period_type, 2));
+
+	if (text_equals(&of, type) && text_equals(&unit, "nanoseconds") && p->period < INT64_MAX)
+		return p->period;
+	return count > 0 && ns / count < 1e18 ? (uint64_t)(ns / count + 0.5) : 0;
+}
+
+/* A file has one period, but may have CPU time and wall-clock time. */
+static void set_intervals(const struct pprof_input *p)
+{
+	double sums[ROLES] = { 0 };
+
+	sum_values(p, sums);
+	import_writer_set_intervals(
+		p->w, find_interval(p, "cpu", sums[ROLE_CPU_COUNT], sums[ROLE_CPU_NS]),
+		find_interval(p, "wall", sums[ROLE_WALL_COUNT], sums[ROLE_WALL_NS]));
+}
+
 static int read_stack(struct pprof_input *p, const struct proto_field *field)
 {
 	struct proto_reader packed = reader_of(field);
@@ -434,8 +472,10 @@ int import_pprof_read(struct import_input *input, struct import_writer *w)
 	struct proto_field field;
 	int err = read_tables(&p);
 
-	if (!err)
+	if (!err) {
 		read_types(&p);
+		set_intervals(&p);
+	}
 	while (!err && !w->err && proto_next(&reader, &field))
 		if (field.number == PROFILE_SAMPLE)
 			err = read_sample(&p, &field);

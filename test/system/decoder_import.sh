@@ -16,6 +16,13 @@ for name in java native; do
 		"$agent" collapsed --$metric "$work/p.pb.gz" | sed 's/_\[.\]//g' | LC_ALL=C sort |
 			cmp -s - "$work/wanted" || fail "$name --$metric: pprof differs after import"
 	done
+	# A file has one period, but may have both times.
+	"$agent" pprof "$recording" -o "$work/p.pb.gz" || fail "$name: pprof: status $?"
+	for metric in cpu wall; do
+		"$agent" top --$metric "$recording" | head -1 >"$work/wanted"
+		"$agent" top --$metric "$work/p.pb.gz" | head -1 | cmp -s - "$work/wanted" ||
+			fail "$name --$metric: the total differs after import: $(cat "$work/wanted")"
+	done
 done
 
 # Every command reads it, from standard input too.
