@@ -259,8 +259,7 @@ static void visit_allocation(const struct heap *h, const struct allocation *a,
 {
 	const struct heap_process *p = process_of(h, a->process);
 	int64_t end_ns = p->covered ? p->last_ns : h->last_ns;
-	double scale = h->query->weighted ? (double)a->scale : 1;
-	double bytes = scale * (double)a->size;
+	double scale = (double)a->scale, bytes = scale * (double)a->size;
 	struct held held = { .stack = a->stack,
 			     .thread = a->thread,
 			     .process = a->process,

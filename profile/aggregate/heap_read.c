@@ -130,7 +130,10 @@ static bool reading_on_event(void *arg, const struct jfr_event *event)
 			.address = (uint64_t)slot[JFR_ADDRESS],
 			.time_ns = time_ns,
 			.size = slot[JFR_SIZE],
-			.scale = (float)mem_scale(r->settings, slot[JFR_SIZE], slot[JFR_WEIGHT]),
+			.scale = r->heap->query->weighted
+					 ? (float)mem_scale(r->settings, slot[JFR_SIZE],
+							    slot[JFR_WEIGHT])
+					 : 1,
 			.stack = resolve_stack(&r->resolve, (uint64_t)slot[JFR_STACK], 0,
 					       JFR_FRAME_NATIVE),
 			.thread = reading_thread(r, event),

@@ -107,6 +107,12 @@ for command in summary top leaks lifetimes; do
 	same "$command --json" "$work/json1" "$work/json2"
 done
 
+# --raw counts a sampled allocation as one.
+"$agent" lifetimes --raw -n 0 --json "$data/native.jfr" | sed 's/{"count":/\n&/g' |
+	sed -n 's/^{"count":\([0-9]*\),.*/\1/p' | awk '{ n += $1 } END { print n }' >"$work/ours"
+"$agent" nativemem "$data/native.jfr" | grep -c ' malloc at ' >"$work/wanted"
+same 'lifetimes --raw' "$work/ours" "$work/wanted"
+
 # Threads whose names the engine did not read are counted.
 "$agent" summary test/fixtures/jfr/native.jfr | grep -qx 'Unnamed   5 of 7 threads: they ended before .*' ||
 	fail "summary does not say that threads have no names: $("$agent" summary test/fixtures/jfr/native.jfr)"
