@@ -147,6 +147,12 @@ static int run_export(struct args *args)
 
 	if (!format)
 		return COMMAND_USAGE;
+	if (format->timed && args->metric == METRIC_LIVE) {
+		message_print("export: %s requires --format collapsed or pprof (for Java's "
+			      "objects use --live-objects)",
+			      args->query.leak ? "--leak" : "--live");
+		return COMMAND_USAGE;
+	}
 	if (format->is_binary && !args->output && isatty(STDOUT_FILENO)) {
 		message_print("export: standard output is a terminal; write to a file: -o OUT");
 		return COMMAND_USAGE;

@@ -18,6 +18,15 @@ done
 "$agent" export --format otlp --thread 'no such thread' "$recording" -o "$work/empty" 2>"$work/err" ||
 	fail "an empty export: status $?"
 grep -q 'no thread matches' "$work/err" || fail "an empty export: $(cat "$work/err")"
+# Native allocations that were not freed have no single samples.
+for format in speedscope firefox perfetto otlp; do
+	for switch in --live --leak; do
+		"$agent" export --format $format $switch test/fixtures/jfr/native.jfr >"$work/out" 2>"$work/err"
+		[ $? = 2 ] && grep -q "export: $switch requires --format collapsed or pprof" "$work/err" && ! [ -s "$work/out" ] ||
+			fail "$format $switch: accepted: $(cat "$work/err")"
+	done
+done
+"$agent" export --format collapsed --live test/fixtures/jfr/native.jfr | grep -q ';' || fail 'collapsed --live: nothing'
 # A reader of a pipe may go away, and the name of a frame is data.
 "$agent" export --format speedscope "$recording" | head -c 100 >/dev/null
 
