@@ -84,11 +84,12 @@ static bool summary_wants_event(const struct summary *s, struct resolve *resolve
 
 static bool is_jvm_library(const struct jfr_chunk *chunk, const struct jfr_event *event)
 {
+	static const char name[] = "/libjvm.so";
 	struct buf path = BUF_INIT(65536);
 	struct jfr_value value;
 	bool is = jfr_event_get_field(chunk, event, "name", &value) &&
 		  jfr_value_append_string(chunk, &value, &path) &&
-		  path.length > strlen("libjvm.so") && strstr(buf_string(&path), "/libjvm.so");
+		  memmem(path.data, path.length, name, strlen(name));
 
 	buf_free(&path);
 	return is;

@@ -76,6 +76,35 @@ grep -q '^Span' "$work/out" || fail 'the second member is not read'
 told second_damaged.zip '(sub/two.jfr): offset [1-9][0-9]*: a damaged member of the zip'
 grep -q '^Span' "$work/out" || fail 'the first member is not read'
 
+# A library's name as long as the reader's limit: an event before the others, in the first chunk of a recording.
+python3 - "$data/native.jfr" "$work/long.jfr" <<'END' || exit 1
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+def number(at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            return value, at
+def varint(n, length):
+    return bytes([n >> 7 * i & 127 | (128 if i + 1 < length else 0) for i in range(length)])
+size, constants, metadata = struct.unpack(">QQQ", data[8:32])
+at = 68
+while True: # until an event of a library
+    length, body = number(at)
+    kind, body = number(body)
+    if b"/libc.so" in data[body:at + length] and length < 300:
+        break
+    at += length
+body = varint(kind, 2) + varint(1, 1) + b"\3" + varint(65536, 3) + b"/libjvm.so".ljust(65536, b"x") + b"\1\2"
+event = varint(len(body) + 4, 4) + body
+out = bytearray(data[:68] + event + data[68:size])
+struct.pack_into(">QQQ", out, 8, size + len(event), constants + len(event), metadata + len(event))
+open(sys.argv[2], "wb").write(out)
+END
+"$agent" summary "$work/long.jfr" | grep -q '^Span' || fail "a long name: status $?"
+
 # gzip is recognized by content: a file with any name, a stream, a file in a directory, two in one, a zip inside.
 "$agent" collapsed --cpu "$data/native.jfr" >"$work/plain"
 gzip -c "$data/native.jfr" >"$work/packed"
