@@ -134,12 +134,7 @@ void wait_looks_free(struct wait_looks *looks)
 
 uint32_t wait_looks_file(const struct wait_looks *looks, const char *file)
 {
-	uint32_t id = 1;
-
-	while (id <= looks->files.count &&
-	       strcmp(intern_text(&looks->files, id), file ? file : "") != 0)
-		id++;
-	return id <= looks->files.count ? id : 0;
+	return intern_find(&looks->files, file ? file : "", file ? strlen(file) : 0);
 }
 
 /* Time from ROW to TIME_NS. */
