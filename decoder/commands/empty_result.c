@@ -139,13 +139,14 @@ static bool print_missing_metric(const struct args *args, const struct summary *
 
 	if (metrics & 1u << METRIC_LIVE)
 		metrics |= 1u << METRIC_MALLOC;
+	for (unsigned m = METRIC_CPU; m < METRICS; m++)
+		if (metrics & 1u << m && s->metrics[m])
+			return false;
 	for (unsigned m = METRIC_CPU; m < METRICS; m++) {
 		if (metrics & 1u << m && !wanted)
 			wanted = (enum metric)m;
 		if (!s->metrics[m])
 			continue;
-		if (metrics & 1u << m)
-			return false;
 		snprintf(item, sizeof(item), "%s (%" PRIu64 ")", metric_texts[m].name,
 			 s->metrics[m]);
 		list_add(&there, item);

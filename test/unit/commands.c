@@ -118,6 +118,7 @@ START_TEST(names)
 {
 	expect(cmd_collapsed, "collapsed --cpu --include Type", BURN "4\n");
 	expect(cmd_collapsed, "collapsed --cpu --exclude Type", SLEEP "2\n");
+	expect(cmd_collapsed, "collapsed --wall --include nothing", "");
 }
 END_TEST
 
