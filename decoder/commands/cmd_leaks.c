@@ -9,6 +9,7 @@
 #include "profile/basics/array.h"
 #include "profile/basics/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +186,14 @@ static int leaks_sort(struct leaks *l)
 	return 0;
 }
 
+/* Returns the growth without what rounding leaves of a sum of zero. */
+static double bytes_per_hour(const struct leak *leak)
+{
+	double bytes = leak->growth * HOUR_NS;
+
+	return fabs(bytes) < 0.5 ? 0 : bytes;
+}
+
 static void leaks_print_text(const struct leaks *l)
 {
 	char bytes[TEXT_NUMBER], count[TEXT_NUMBER], age[TEXT_NUMBER], per_hour[TEXT_NUMBER];
@@ -209,7 +218,7 @@ static void leaks_print_text(const struct leaks *l)
 		       text_count(count, leak->count), text_duration(age, (double)leak->oldest_ns));
 		if (leak->growth_ns)
 			printf(", grows %s/h (over the last %s)",
-			       text_bytes(per_hour, leak->growth * HOUR_NS),
+			       text_bytes(per_hour, bytes_per_hour(leak)),
 			       text_duration(age, (double)leak->growth_ns));
 		puts(terminal_style(STYLE_NONE));
 		top_print_stack(&l->heap->profile, leak->stack, l->args,
@@ -233,7 +242,7 @@ static void leaks_print_json(const struct leaks *l)
 		printf("%s{\"bytes\":%.0f,\"count\":%.0f,\"oldest_seconds\":%.3f,"
 		       "\"bytes_per_hour\":%.0f,\"growth_seconds\":%.3f,\"stack\":",
 		       i ? "," : "", leak->bytes, leak->count, (double)leak->oldest_ns / 1e9,
-		       leak->growth * HOUR_NS, (double)leak->growth_ns / 1e9);
+		       bytes_per_hour(leak), (double)leak->growth_ns / 1e9);
 		profile_stack_json(stdout, p, leak->stack);
 		putchar('}');
 	}

@@ -283,6 +283,37 @@ START_TEST(leaks_that_look_alike_are_one)
 }
 END_TEST
 
+/* Two snapshots of the same memory, of three stacks that have the same names. */
+START_TEST(equal_snapshots_have_no_growth)
+{
+	static const uint64_t bytes[] = { 4096, 65536, 409600 };
+	int fd = open(sample.recording, O_RDWR | O_TRUNC);
+	struct jfr_writer *w;
+
+	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t ticks = SAMPLE_TICKS * (i + 1);
+
+		ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS + i * SAMPLE_SECOND_NS, ticks),
+				 0);
+		jfr_losses(w, ticks, &another_losses);
+		for (uintptr_t k = 0; k < 3; k++)
+			jfr_retained(w, ticks, SAMPLE_STACK(w, ((uintptr_t[]){ 0x11 + k, 0x21 })),
+				     &(struct jfr_retained){ .count = 1,
+							     .bytes = bytes[k],
+							     .oldest = SAMPLE_TICKS });
+		ck_assert_int_eq(jfr_chunk_end(w, SAMPLE_START_NS + (i + 1) * SAMPLE_SECOND_NS,
+					       ticks + SAMPLE_TICKS, name_alike, NULL, NULL),
+				 0);
+	}
+	jfr_writer_close(w);
+	close(fd);
+	expect_part(cmd_leaks, "leaks", "468 KiB  100.0%  3 allocations, oldest");
+	expect_part(cmd_leaks, "leaks", ", grows 0 B/h (");
+	expect_part(cmd_leaks, "leaks --json", "\"bytes_per_hour\":0,");
+}
+END_TEST
+
 START_TEST(leaks_mark_an_incomplete_total)
 {
 	another_losses.table_evictions = 7;
@@ -492,6 +523,7 @@ int main(void)
 	tcase_add_test(tcase, all_that_print_shares_tell_losses);
 	tcase_add_test(tcase, top_tells_how_exact_shares_are);
 	tcase_add_test(tcase, leaks_that_look_alike_are_one);
+	tcase_add_test(tcase, equal_snapshots_have_no_growth);
 	tcase_add_test(tcase, leaks_mark_an_incomplete_total);
 	tcase_add_test(tcase, an_interval_without_samples_is_named);
 	tcase_add_test(tcase, what_was_not_recorded_has_a_setting);
