@@ -223,15 +223,26 @@ static void summary_print_text(const struct summary *s, const struct args *args,
 		printf("... and %u more (-n 0 shows all)\n", p->threads.count - args->limit);
 }
 
+static void print_span_json(const struct profile *p)
+{
+	char start[TEXT_NUMBER];
+
+	if (p->start_ns > p->end_ns) {
+		printf("{\"start\":null,\"start_ms\":null,\"end_ms\":null,\"seconds\":0");
+		return;
+	}
+	printf("{\"start\":\"%s\",\"start_ms\":%" PRId64 ",\"end_ms\":%" PRId64 ",\"seconds\":%.3f",
+	       text_time(start, p->start_ns), p->start_ns / 1000000, p->end_ns / 1000000,
+	       (double)(p->end_ns - p->start_ns) / 1e9);
+}
+
 static void summary_print_json(const struct summary *s, const uint32_t *threads)
 {
 	const struct profile *p = &s->profile;
-	char number[TEXT_NUMBER], name[256];
+	char name[256];
 
-	printf("{\"start\":\"%s\",\"start_ms\":%" PRId64 ",\"end_ms\":%" PRId64
-	       ",\"seconds\":%.3f,\"chunks\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"engines\":[",
-	       text_time(number, p->start_ns), p->start_ns / 1000000, p->end_ns / 1000000,
-	       (double)(p->end_ns - p->start_ns) / 1e9, s->chunks, s->bytes);
+	print_span_json(p);
+	printf(",\"chunks\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"engines\":[", s->chunks, s->bytes);
 	for (uint32_t id = 1; id <= s->engines.count; id++) {
 		printf("%s", id > 1 ? "," : "");
 		json_string(stdout, intern_text(&s->engines, id));
@@ -281,7 +292,8 @@ static int summary_print(const struct args *args, struct feed *feed)
 	int err = summary_read(&summary, &args->query, feed);
 
 	terminal_start_pager();
-	if (summary.profile.start_ns <= summary.profile.end_ns && print_summary(&summary, args))
+	if ((summary.profile.start_ns <= summary.profile.end_ns || (args->json && !err)) &&
+	    print_summary(&summary, args))
 		err = -ENOMEM;
 	if (!err && (!summary.room || !summary.types[0].events))
 		empty_result_explain(args, 0, "nothing was recorded");

@@ -432,7 +432,7 @@ int cmd_top(int argc, char **argv)
 		top.unit = top.by_total ? metric_texts[top.metric].total_unit
 					: metric_texts[top.metric].count_unit;
 		terminal_start_pager();
-		if (!profile.chunks && !base.chunks)
+		if (!profile.chunks && !base.chunks && !(args.json && status == COMMAND_OK))
 			;
 		else if (by_time)
 			status |= top_print_times(&top, interval_ns);

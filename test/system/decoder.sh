@@ -180,14 +180,17 @@ done
 
 # JSON is valid JSON, and not empty.
 if command -v python3 >/dev/null; then
-	for command in summary top leaks lifetimes nativemem 'nativemem --type free' 'longpolls --summary' \
-		'longpolls --include-non-pollcatch'; do
+	for command in summary top 'top --by host' 'top --by time' leaks lifetimes nativemem 'nativemem --type free' \
+		'longpolls --summary' 'longpolls --include-non-pollcatch' waits; do
 		# shellcheck disable=SC2086 # words on purpose
 		"$agent" $command --json "$data/java.jfr" 2>"$work/err" | python3 -m json.tool >/dev/null ||
 			fail "$command --json"
 		# shellcheck disable=SC2086
 		"$agent" $command --json "$data/native.jfr" 2>"$work/err" | python3 -m json.tool >/dev/null ||
 			fail "$command --json"
+		# shellcheck disable=SC2086
+		"$agent" $command --json --process none "$data/native.jfr" 2>"$work/err" | python3 -m json.tool >/dev/null ||
+			fail "$command --json: not JSON if nothing is left"
 	done
 fi
 # A row of locks is a place of the program, not the lock's class.
