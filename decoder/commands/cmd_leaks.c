@@ -255,10 +255,7 @@ int cmd_leaks(int argc, char **argv)
 {
 	struct args args = ARGS_INIT(argv[0]);
 	struct leaks leaks = { .args = &args };
-	struct heap heap = { .want_stacks = true,
-			     .want_snapshots = true,
-			     .on_part = leaks_add_part,
-			     .arg = &leaks };
+	struct heap heap = { .want_stacks = true, .on_part = leaks_add_part, .arg = &leaks };
 	int status;
 
 	args.limit = DEFAULT_LIMIT;
@@ -266,6 +263,7 @@ int cmd_leaks(int argc, char **argv)
 	status = args_parse(&args, argc, argv, leaks_options);
 	if (status == COMMAND_OK) {
 		leaks.heap = &heap;
+		heap.want_snapshots = args.query.weighted; /* a snapshot has no single samples */
 		status = command_read_heap(&heap, &args);
 		if (leaks_sort(&leaks)) {
 			message_print("out of memory");

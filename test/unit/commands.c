@@ -283,7 +283,7 @@ START_TEST(leaks_that_look_alike_are_one)
 }
 END_TEST
 
-/* Two snapshots of the same memory, of three stacks that have the same names. */
+/* Two snapshots of the same memory, of three stacks that have the same names, and one sample. */
 START_TEST(equal_snapshots_have_no_growth)
 {
 	static const uint64_t bytes[] = { 4096, 65536, 409600 };
@@ -297,6 +297,8 @@ START_TEST(equal_snapshots_have_no_growth)
 		ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS + i * SAMPLE_SECOND_NS, ticks),
 				 0);
 		jfr_losses(w, ticks, &another_losses);
+		jfr_malloc(w, ticks, SAMPLE_TID, SAMPLE_STACK(w, ((uintptr_t[]){ 0x11, 0x21 })),
+			   0x1000, 4096, 8192);
 		for (uintptr_t k = 0; k < 3; k++)
 			jfr_retained(w, ticks, SAMPLE_STACK(w, ((uintptr_t[]){ 0x11 + k, 0x21 })),
 				     &(struct jfr_retained){ .count = 1,
@@ -311,6 +313,7 @@ START_TEST(equal_snapshots_have_no_growth)
 	expect_part(cmd_leaks, "leaks", "468 KiB  100.0%  3 allocations, oldest");
 	expect_part(cmd_leaks, "leaks", ", grows 0 B/h (");
 	expect_part(cmd_leaks, "leaks --json", "\"bytes_per_hour\":0,");
+	expect_part(cmd_leaks, "leaks --raw", "retained: 4 KiB in 1 allocations, 1 stack\n");
 }
 END_TEST
 
