@@ -42,6 +42,9 @@
 /* Time limit for a whole response. */
 #define RESPONSE_TOTAL_NS MINUTES(10)
 
+/* Pause after accept4() has failed, as at the limit of descriptors: the connection stays in the backlog. */
+#define ACCEPT_PAUSE_NS SECONDS(1)
+
 /* How long close() waits for the thread. */
 #define CLOSE_NS MS(500)
 
@@ -71,6 +74,7 @@ static struct {
 	int wake_fd; /* an eventfd */
 	struct connection *connections[CONNECTIONS_MAX];
 	size_t count;
+	uint64_t accept_from_ns;  /* after a failed accept4(); monotonic */
 	_Atomic uint32_t running; /* 0 when the thread has ended; a futex */
 	_Atomic bool is_closing;
 } server = { .listener.fd = -1 };
@@ -194,8 +198,8 @@ static uint64_t connection_replaceable_ns(const struct connection *c)
 	return c->stage == READING ? c->until_ns - REQUEST_NS + GRACE_NS : UINT64_MAX;
 }
 
-/* Return the time from which a new connection can be accepted. Unless that is 0, it replaces connection *REPLACED. */
-static uint64_t accept_ns(size_t *replaced)
+/* Return the time from which there is a place for a new connection. Unless that is 0, it replaces connection *REPLACED. */
+static uint64_t place_ns(size_t *replaced)
 {
 	uint64_t soonest = UINT64_MAX;
 
@@ -212,11 +216,20 @@ static uint64_t accept_ns(size_t *replaced)
 	return soonest ? soonest : 1;
 }
 
+/* Return the time from which a new connection can be accepted. */
+static uint64_t accept_ns(void)
+{
+	size_t replaced;
+	uint64_t ns = place_ns(&replaced);
+
+	return ns > server.accept_from_ns ? ns : server.accept_from_ns;
+}
+
 /* Close a connection if the limit is reached. Returns false if none can be closed. */
 static bool connections_make_space(void)
 {
 	size_t replaced = 0;
-	uint64_t ns = accept_ns(&replaced);
+	uint64_t ns = place_ns(&replaced);
 
 	if (ns > clock_monotonic_ns())
 		return false;
@@ -248,8 +261,11 @@ static void connection_accept(void)
 	struct connection *c;
 	int fd = fd_raise(accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (fd != -EAGAIN && fd != -ECONNABORTED)
+			server.accept_from_ns = clock_monotonic_ns() + ACCEPT_PAUSE_NS;
 		return;
+	}
 	/* Only now: without requests the thread has little work, and the program waits for its end at exit. */
 	own_thread_lower_priority();
 	c = listener_admits(listener, fd) && connections_make_space() ? connection_new() : NULL;
@@ -289,8 +305,7 @@ static short connection_events(const struct connection *c)
 
 static int poll_timeout_ms(uint64_t now)
 {
-	size_t replaced;
-	uint64_t until = privileges_due_ns(), accept = accept_ns(&replaced);
+	uint64_t until = privileges_due_ns(), accept = accept_ns();
 
 	if (accept > now && accept < until)
 		until = accept;
@@ -330,36 +345,42 @@ static void server_wake(void *unused)
 		return;
 }
 
-static void server_loop_iteration(void)
+/* Returns false when the endpoint cannot go on: poll(2) fails while RLIMIT_NOFILE is lower than its number of entries. */
+static bool server_loop_iteration(void)
 {
 	uint64_t wakes;
 	struct pollfd polled[CONNECTIONS_MAX + 2];
-	size_t count = server.count, replaced;
+	size_t count = server.count;
 	uint64_t now = clock_monotonic_ns();
 
 	for (size_t i = 0; i < count; i++)
 		polled[i] = (struct pollfd){ .fd = server.connections[i]->fd,
 					     .events = connection_events(server.connections[i]) };
 	/* At the limit, new connections wait in the backlog. */
-	polled[count] =
-		(struct pollfd){ .fd = accept_ns(&replaced) <= now ? server.listener.fd : -1,
-				 .events = POLLIN };
+	polled[count] = (struct pollfd){ .fd = accept_ns() <= now ? server.listener.fd : -1,
+					 .events = POLLIN };
 	polled[count + 1] = (struct pollfd){ .fd = server.wake_fd, .events = POLLIN };
-	if (poll(polled, count + 2, poll_timeout_ms(now)) < 0)
-		return;
+	if (poll(polled, count + 2, poll_timeout_ms(now)) < 0) {
+		if (errno == EINTR)
+			return true;
+		log_info("the live endpoint ends: %s", strerror(errno));
+		return false;
+	}
 	if (polled[count + 1].revents && read(server.wake_fd, &wakes, sizeof(wakes)) < 0)
-		return;
+		return true;
 	connections_serve(polled, count);
 	if (polled[count].revents)
 		connection_accept();
+	return true;
 }
 
 static void *server_run(void *unused)
 {
 	(void)unused;
 	waiters_add(server_wake, NULL);
-	while (!atomic_load(&server.is_closing) && !privileges_follow(false))
-		server_loop_iteration();
+	while (!atomic_load(&server.is_closing) && !privileges_follow(false) &&
+	       server_loop_iteration())
+		;
 	/* The response to the request that has ended the agent. */
 	for (size_t i = server.count; i--;)
 		for (int part = 0; part < 2 && server.connections[i]->stage == WRITING; part++)
@@ -412,6 +433,7 @@ static void server_open(struct live *live, const struct config *config)
 	}
 	server.live = live;
 	server.config = config;
+	server.accept_from_ns = 0;
 	atomic_store(&server.is_closing, false);
 	err = server_start();
 	if (!err)
