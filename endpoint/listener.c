@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,9 @@
 
 /* Maximum number of inspected directory entries. */
 #define SWEEP_MAX 10000
+
+/* Source: linux/highuid.h, DEFAULT_OVERFLOWUID. */
+#define OVERFLOW_UID 65534
 
 static char *runtime_dir; /* $XDG_RUNTIME_DIR; NULL: not set or relative */
 
@@ -299,6 +303,33 @@ void listener_close(struct listener *listener)
 	listener->fd = -1;
 }
 
+/* True in a user namespace that does not know all users. */
+static bool users_are_mapped(void)
+{
+	static const char map[] = "/proc/self/uid_map";
+	int fd = fd_raise(open(map, O_RDONLY | O_CLOEXEC));
+	unsigned first = 0, above = 0, count = UINT32_MAX;
+	char text[64] = "";
+
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) > 0)
+		sscanf(text, "%u %u %u", &first, &above, &count);
+	close(fd);
+	return count != UINT32_MAX;
+}
+
+/* True for a peer of a user namespace above this one, such as the machine's root, for a process of a container. The kernel
+ * reports it as the overflow user. It could connect by its capabilities alone, as only the owner may use the socket. */
+static bool peer_is_above(const struct listener *listener, uid_t uid)
+{
+	struct stat st;
+
+	return uid == OVERFLOW_UID && users_are_mapped() && !stat(listener->path, &st) &&
+	       S_ISSOCK(st.st_mode) && !(st.st_mode & 077) &&
+	       (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
 bool listener_admits(const struct listener *listener, int fd)
 {
 	struct ucred peer;
@@ -307,5 +338,5 @@ bool listener_admits(const struct listener *listener, int fd)
 	if (!listener->is_unix)
 		return true;
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
-	       (peer.uid == 0 || peer.uid == geteuid());
+	       (peer.uid == 0 || peer.uid == geteuid() || peer_is_above(listener, peer.uid));
 }

@@ -29,7 +29,7 @@ int listener_open(struct listener *listener, const struct config *config);
 void listener_close(struct listener *listener);
 
 /* True if the peer of FD, accepted from LISTENER, may use the endpoint. At a Unix socket only this process's user
- * and root may. */
+ * and root may, and who has the rights of root in a user namespace above this one. */
 bool listener_admits(const struct listener *listener, int fd);
 
 #endif

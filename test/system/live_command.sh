@@ -142,4 +142,13 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	grep -q 'its own user and root' "$work/told" || fail "another user: $(cat "$work/told")"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$work/client" ps >"$work/told" 2>&1
 	grep -q 'of other users' "$work/told" || fail "ps of another user: $(cat "$work/told")"
+	# In a user namespace that does not know this machine's root, as in a rootless container.
+	if setpriv --reuid=65533 --regid=65533 --clear-groups unshare -U true 2>/dev/null; then
+		mkdir -m 777 "$work/apart"
+		held user LOCAL_DIR="$work/apart/reports" LISTEN="unix:$work/apart/s" setpriv --reuid=65533 \
+			--regid=65533 --clear-groups unshare -U -r "$program"
+		listens "$pid"
+		chmod 666 "$work/apart/s" # now any user may connect
+		refused 'no answer' status "$pid"
+	fi
 fi
