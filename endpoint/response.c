@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/memory/account.h"
+#include "core/text/text_clean.h"
 
 static const struct {
 	int status;
@@ -129,16 +130,20 @@ int response_write_head(const struct response *response, struct buf *head)
 
 void response_append_json(struct buf *body, const char *text)
 {
-	buf_append_string(body, "\"");
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
+	size_t length;
 
-		if (c == '"' || c == '\\')
-			buf_printf(body, "\\%c", c);
-		else if (c < ' ' || c == 0x7f)
-			buf_printf(body, "\\u%04x", c);
+	buf_append_string(body, "\"");
+	for (; p < end; p += length + !length) {
+		length = utf8_length(p, (size_t)(end - p));
+		if (*p == '"' || *p == '\\')
+			buf_printf(body, "\\%c", *p);
+		else if (!length)
+			buf_append_string(body, "\\ufffd");
+		else if (*p < ' ' || *p == 0x7f)
+			buf_printf(body, "\\u%04x", *p);
 		else
-			buf_append(body, text, 1);
+			buf_append(body, p, length);
 	}
 	buf_append_string(body, "\"");
 }

@@ -50,7 +50,7 @@ void response_free(struct response *response);
 /* Write the status line and the headers to HEAD, a buffer of a few KiB. Returns 0 or -errno. */
 int response_write_head(const struct response *response, struct buf *head);
 
-/* Append TEXT to BODY as a quoted JSON string. BODY remembers an error. */
+/* Append TEXT to BODY as a quoted JSON string, with U+FFFD for each invalid byte of UTF-8. BODY remembers an error. */
 void response_append_json(struct buf *body, const char *text);
 
 #endif

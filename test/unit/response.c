@@ -8,6 +8,7 @@
 #include "core/memory/account.h"
 #include "core/shared.h"
 #include "endpoint/response.h"
+#include "endpoint/status.h"
 #include "test/fixtures/suite.h"
 
 #define FILE_BYTES 100000
@@ -77,11 +78,29 @@ START_TEST(from_a_file)
 }
 END_TEST
 
+/* Programs may have a name in another encoding than UTF-8. JSON and metrics with such bytes are rejected. */
+START_TEST(invalid_text)
+{
+	struct buf out = BUF_INIT(1u << 16);
+	struct live_status status = { .executable = "caf\xe9 \"\xc3\xa9\"" };
+	struct status_cost cost = { 0 };
+
+	response_append_json(&out, "caf\xe9 \xe2\x82\xac \xc3");
+	ck_assert_str_eq(buf_string(&out), "\"caf\\ufffd \xe2\x82\xac \\ufffd\"");
+	buf_reset(&out);
+	ck_assert_int_eq(status_write_metrics(&out, &status, &cost, false), 0);
+	ck_assert_ptr_nonnull(
+		strstr(buf_string(&out), "executable=\"caf\xef\xbf\xbd \\\"\xc3\xa9\\\"\""));
+	buf_free(&out);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("response");
 
 	tcase_add_test(tcase, from_memory);
 	tcase_add_test(tcase, from_a_file);
+	tcase_add_test(tcase, invalid_text);
 	return suite_run(tcase);
 }
