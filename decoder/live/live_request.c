@@ -102,6 +102,15 @@ static int answer_read_head(struct buf *answer, size_t *body)
 	return status;
 }
 
+/* Returns the length of ANSWER's body by its head; SIZE_MAX if the head has none. BODY is the offset of the body. */
+static size_t answer_body_length(const struct buf *answer, size_t body)
+{
+	static const char name[] = "\r\nContent-Length: ";
+	const char *found = memmem(answer->data, body, name, strlen(name));
+
+	return found ? strtoull(found + strlen(name), NULL, 10) : SIZE_MAX;
+}
+
 static int request_exchange(const struct live_request *request,
 			    const struct live_connection *connection, uint64_t deadline_ns,
 			    struct buf *answer)
@@ -125,6 +134,41 @@ static int request_exchange(const struct live_request *request,
 	return err ? err : answer_receive(connection->fd, answer, deadline_ns);
 }
 
+/* Returns 0 for a complete answer with status 200, and sets *BODY to its body's offset; else -errno, with PROBLEM. */
+static int answer_check(const struct live_request *request, struct buf *answer, size_t *body,
+			char problem[LIVE_PROBLEM_MAX])
+{
+	int status = answer_read_head(answer, body);
+	const char *text;
+	size_t length;
+
+	if (!answer->length) {
+		snprintf(problem, LIVE_PROBLEM_MAX,
+			 "process %d: no answer: it has ended, or closed the connection",
+			 request->pid);
+		return -EPROTO;
+	}
+	if (!status) {
+		snprintf(problem, LIVE_PROBLEM_MAX,
+			 "process %d: the answer is not that of a live endpoint", request->pid);
+		return -EPROTO;
+	}
+	if (status != 200) {
+		text = (const char *)answer->data + *body;
+		snprintf(problem, LIVE_PROBLEM_MAX, "process %d: %.*s", request->pid,
+			 (int)strcspn(text, "\n"), text);
+		return -EREMOTEIO;
+	}
+	length = answer_body_length(answer, *body);
+	if (length == SIZE_MAX || answer->length - *body >= length)
+		return 0;
+	snprintf(problem, LIVE_PROBLEM_MAX,
+		 "process %d: the answer is incomplete, %zu of %zu bytes: the process has ended, "
+		 "or closed the connection",
+		 request->pid, answer->length - *body, length);
+	return -EPROTO;
+}
+
 int live_request_send(const struct live_request *request, struct buf *out)
 {
 	struct buf answer = BUF_INIT(out->max + HEAD_MAX);
@@ -132,26 +176,17 @@ int live_request_send(const struct live_request *request, struct buf *out)
 			       (request->is_scan ? SCAN_TIMEOUT_NS : TIMEOUT_NS);
 	char problem[LIVE_PROBLEM_MAX];
 	struct live_connection connection;
-	int err = live_endpoint_connect(request->pid, deadline_ns, &connection, problem), status;
+	int err = live_endpoint_connect(request->pid, deadline_ns, &connection, problem);
 	size_t at = 0;
 
 	if (!err) {
 		err = request_exchange(request, &connection, deadline_ns, &answer);
 		close(connection.fd);
-		status = err ? 0 : answer_read_head(&answer, &at);
 		if (err)
 			snprintf(problem, sizeof(problem), "process %d: no answer: %s",
 				 request->pid, strerror(-err));
-		else if (!status)
-			snprintf(problem, sizeof(problem),
-				 "process %d: the answer is not that of a live endpoint",
-				 request->pid);
-		else if (status != 200)
-			snprintf(problem, sizeof(problem), "process %d: %.*s", request->pid,
-				 (int)strcspn((char *)answer.data + at, "\n"),
-				 (char *)answer.data + at);
-		if (!err && status != 200)
-			err = status ? -EREMOTEIO : -EPROTO;
+		else
+			err = answer_check(request, &answer, &at, problem);
 	}
 	if (!err)
 		answer_print_notes(request, &answer, at);

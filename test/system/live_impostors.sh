@@ -34,6 +34,10 @@ def serve():
         c, _ = s.accept()
         kept.append(c)
         if way == 'silent': continue
+        if way == 'mute':
+            c.recv(65536)
+            c.shutdown(2)
+            continue
         if way == 'drips':
             def drip(c=c):
                 try:
@@ -43,6 +47,10 @@ def serve():
             continue
         request = c.recv(65536)
         open(log, 'ab').write(request)
+        if way == 'short':
+            c.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n{"running":true}')
+            c.shutdown(2)
+            continue
         c.sendall(head(b'\x1b[2J\xc2\x9b2J\xe2\x80\xae\x07 main\n' if b'threads' in request else STATUS))
         c.close()
 serve()
@@ -244,6 +252,18 @@ for name in sys.argv[1:]:
             sys.exit(f'{name}: {bad} in {line!r}')
 END
 over "$fake"
+over "$pid"
+
+# ---- a response that is not complete, as of a process that ends while it answers ----
+impostor short "$work/short.sock"
+"$agent" status "$pid" >"$work/said" 2>&1 && fail "an incomplete response: $(cat "$work/said")"
+grep -q "process $pid: the answer is incomplete, 16 of 4000 bytes" "$work/said" || fail "$(cat "$work/said")"
+"$agent" profile "$pid" --unchanged -t 0.1s -o "$work/short.jfr" >"$work/said" 2>&1 && fail "an incomplete recording: $(cat "$work/said")"
+[ ! -e "$work/short.jfr" ] || fail 'an incomplete recording is written'
+over "$pid"
+impostor mute "$work/mute.sock"
+"$agent" status "$pid" >"$work/said" 2>&1 && fail "no response: $(cat "$work/said")"
+grep -q "process $pid: no answer: it has ended, or closed the connection" "$work/said" || fail "$(cat "$work/said")"
 over "$pid"
 
 # ---- no response ----
