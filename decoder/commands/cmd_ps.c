@@ -89,10 +89,15 @@ static void print_status_json(pid_t pid, const cJSON *status)
 	json_string(stdout, live_json_text(status, "executable"));
 	printf(",\"running\":%s,\"engine\":", running ? "true" : "false");
 	json_string(stdout, live_json_text(status, "engine"));
-	printf(",\"since_ms\":%.0f,\"samples\":%.0f,\"samples_lost\":%.0f,"
-	       "\"last_report_ms\":%.0f}",
-	       json_number_at(status, "since_ms"), json_number_at(samples, "taken"),
-	       json_number_at(samples, "lost"), json_number_at(reports, "last_ms"));
+	fputs(",\"since_ms\":", stdout);
+	json_number(stdout, json_number_at(status, "since_ms"));
+	fputs(",\"samples\":", stdout);
+	json_number(stdout, json_number_at(samples, "taken"));
+	fputs(",\"samples_lost\":", stdout);
+	json_number(stdout, json_number_at(samples, "lost"));
+	fputs(",\"last_report_ms\":", stdout);
+	json_number(stdout, json_number_at(reports, "last_ms"));
+	putchar('}');
 }
 
 /* Answer of one process. */

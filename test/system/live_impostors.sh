@@ -15,7 +15,7 @@ libc = ctypes.CDLL(None)
 EVIL = '\\u001b[31m\\u009b2J\\u202e\\n'
 STATUS = ('{"pid":1,"executable":"%s","running":true,"engine":"%s","since_ms":1e300,"a%s":"b%s","c_ms":9e99,'
     '"d_ms":253402300800000,"e":1e308,"list":[{"name":"%s","f_ms":1e17},1,"g",[{"h":2}]],'
-    '"samples":{"taken":1e308,"lost":-1e308},"reports":{"last_ms":1e40}}' % ((EVIL,) * 5)).encode()
+    '"samples":{"taken":1e308,"lost":-1e308},"reports":{"last_ms":1e999}}' % ((EVIL,) * 5)).encode()
 STATUS += b'\n\x9b2J\xc2\x9b2J\n' if way == 'raw' else b''
 def head(body): return b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body
 def serve():
@@ -239,6 +239,7 @@ impostor raw "$work/raw.sock"
 "$agent" ps >"$work/ps" 2>>"$work/said" || fail "ps: $?: $(cat "$work/said")"
 grep -q '^d  *2.53e+14$' "$work/status" && grep -q '^c  *9e+99$' "$work/status" &&
 	grep -q '^pid  *1$' "$work/status" || fail "$(cat "$work/status")"
+"$agent" ps --json | python3 -c 'import json, sys; json.load(sys.stdin)' || fail "ps --json: $("$agent" ps --json)"
 [ "$(grep -c "^ *$fake " "$work/ps")" = 1 ] && [ "$(grep -cvE '^ *[0-9]+ |^ *PID ' "$work/ps")" = 0 ] ||
 	fail "ps: $(cat "$work/ps")"
 grep -q main "$work/threads" || fail "threads: $(cat "$work/threads")"
