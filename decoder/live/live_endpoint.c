@@ -68,14 +68,13 @@ static pid_t find_thread(const struct target *target, const char *name)
 	return found;
 }
 
-static int read_inodes(const struct target *target, pid_t tid, struct inodes *inodes)
+/* Read the open sockets of THREAD. */
+static int read_inodes(const struct target *thread, struct inodes *inodes)
 {
+	DIR *dir = target_open_proc_directory(thread, "fd");
 	struct dirent *entry;
-	char path[64], link[64];
-	DIR *dir;
+	char link[64];
 
-	snprintf(path, sizeof(path), "task/%d/fd", tid);
-	dir = target_open_proc_directory(target, path);
 	if (!dir)
 		return -errno;
 	inodes->count = 0;
@@ -328,8 +327,8 @@ static int unix_connect(const struct target *target, const struct inodes *inodes
 }
 
 /* Connect to ADDRESS. TARGET must listen there before and after, so the connection is to TARGET. */
-static int tcp_connect(const struct target *target, pid_t tid,
-		       const struct sockaddr_storage *address, uint64_t deadline_ns)
+static int tcp_connect(const struct target *target, const struct sockaddr_storage *address,
+		       uint64_t deadline_ns)
 {
 	struct sockaddr_storage after;
 	struct inodes inodes;
@@ -343,7 +342,7 @@ static int tcp_connect(const struct target *target, pid_t tid,
 			    deadline_ns);
 	if (fd < 0)
 		return fd;
-	err = read_inodes(target, tid, &inodes);
+	err = read_inodes(target, &inodes);
 	if (!err &&
 	    (!find_tcp_address(target, &inodes, &after) || memcmp(&after, address, sizeof(after))))
 		err = -EREMCHG;
@@ -394,12 +393,35 @@ static int describe_error(pid_t pid, int err, char problem[LIVE_PROBLEM_MAX])
 	return err == -ENOENT ? -ESRCH : err == -EPERM ? -EACCES : err;
 }
 
-static int target_connect(const struct target *target, uint64_t deadline_ns,
+/* Connect to the endpoint that THREAD serves. Returns 0; -ENODATA if it does not listen; or another -errno, with PROBLEM. */
+static int thread_connect(const struct target *thread, uint64_t deadline_ns,
 			  struct live_connection *connection, char problem[LIVE_PROBLEM_MAX])
 {
 	struct sockaddr_storage address;
 	struct inodes inodes;
+	int err = read_inodes(thread, &inodes);
+
+	if (err)
+		return describe_error(thread->pid, err, problem);
+	connection->fd = unix_connect(thread, &inodes, deadline_ns);
+	if (connection->fd < 0 && find_tcp_address(thread, &inodes, &address)) {
+		connection->fd = tcp_connect(thread, &address, deadline_ns);
+		connection->wants_token = true;
+	}
+	if (connection->fd == -ENODATA)
+		return -ENODATA;
+	if (connection->fd == -ENOENT) /* the socket's path was removed */
+		connection->fd = -ECONNREFUSED;
+	return connection->fd < 0 ? describe_error(thread->pid, connection->fd, problem) : 0;
+}
+
+/* The files of a main thread that has ended are empty, so those of the endpoint's thread are read. */
+static int target_connect(const struct target *target, uint64_t deadline_ns,
+			  struct live_connection *connection, char problem[LIVE_PROBLEM_MAX])
+{
+	struct target thread = { .pid = target->pid };
 	pid_t tid = find_thread(target, "asprof-live");
+	char path[32];
 	int err;
 
 	if (tid < 0)
@@ -413,19 +435,13 @@ static int target_connect(const struct target *target, uint64_t deadline_ns,
 			 target->pid, target->pid);
 		return -ETIMEDOUT;
 	}
-	err = read_inodes(target, tid, &inodes);
-	if (err)
-		return describe_error(target->pid, err, problem);
-	connection->fd = unix_connect(target, &inodes, deadline_ns);
-	if (connection->fd < 0 && find_tcp_address(target, &inodes, &address)) {
-		connection->fd = tcp_connect(target, tid, &address, deadline_ns);
-		connection->wants_token = true;
-	}
-	if (connection->fd == -ENODATA)
-		return describe_missing_thread(target, problem);
-	if (connection->fd == -ENOENT) /* the socket's path was removed */
-		connection->fd = -ECONNREFUSED;
-	return connection->fd < 0 ? describe_error(target->pid, connection->fd, problem) : 0;
+	snprintf(path, sizeof(path), "task/%d", tid);
+	thread.dir = target_open_file(target, path, O_RDONLY | O_DIRECTORY);
+	if (thread.dir < 0)
+		return describe_error(target->pid, thread.dir, problem);
+	err = thread_connect(&thread, deadline_ns, connection, problem);
+	target_close(&thread);
+	return err == -ENODATA ? describe_missing_thread(target, problem) : err;
 }
 
 int live_endpoint_connect(pid_t pid, uint64_t deadline_ns, struct live_connection *connection,

@@ -88,6 +88,13 @@ held off LISTEN=off "$program"
 until_true sh -c "grep -q asprof-agent /proc/$pid/task/*/comm" || fail "it is not profiled"
 refused 'has no live endpoint' status "$pid"
 
+# Without its main thread, whose files in /proc are empty then.
+held leader "$(program main_ends)"
+until_true grep -q ready "$work/leader.out" || fail "the program does not run"
+until_true grep -q '^State:.Z' "/proc/$pid/status" || fail "its main thread does not end"
+listens "$pid"
+told threads "$pid" | grep -q '^ *work' || fail "without its main thread: $(cat "$work/told")"
+
 # After exec: another program, with its own endpoint.
 held exec sh -c "sleep 0.2; exec '$program'"
 until_true sh -c "'$agent' status $pid | grep -q '^executable  *live'" || fail "not after exec"
