@@ -8,6 +8,7 @@
 #include "decoder/output/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,23 +67,25 @@ struct capture {
 	int reader_argc;
 };
 
-/* Write RECORDING to a file, as readers take paths. Returns a descriptor, and the file's path in PATH. */
+/* Write RECORDING to a file without a name, which nothing has to remove: a signal may end a reader. Returns a descriptor,
+ * or -errno. PATH leads to the file, as readers take paths. */
 static int recording_write_file(const struct buf *recording, char *path, size_t size)
 {
 	const char *folder = getenv("TMPDIR");
 	int fd, err;
 
-	if ((size_t)snprintf(path, size, "%s/asprof-agent-live-XXXXXX.jfr",
+	if ((size_t)snprintf(path, size, "%s/asprof-agent-live-XXXXXX",
 			     folder && *folder ? folder : "/tmp") >= size)
 		return -ENAMETOOLONG;
-	fd = mkstemps(path, (int)strlen(".jfr"));
+	fd = mkostemp(path, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	unlink(path);
+	snprintf(path, size, "/proc/self/fd/%d", fd);
 	err = fd_write(fd, recording->data, recording->length, -1);
 	if (!err)
 		return fd;
 	close(fd);
-	unlink(path);
 	return err;
 }
 
@@ -181,9 +184,8 @@ static int capture_read(const struct capture *t)
 		message_print("cannot write the recording: %s", strerror(-fd));
 		goto out;
 	}
-	close(fd);
 	status = capture_run_reader(t, reader, path, period_ms);
-	unlink(path);
+	close(fd);
 out:
 	buf_free(&recording);
 	return status;

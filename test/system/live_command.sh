@@ -95,6 +95,17 @@ until_true grep -q '^State:.Z' "/proc/$pid/status" || fail "its main thread does
 listens "$pid"
 told threads "$pid" | grep -q '^ *work' || fail "without its main thread: $(cat "$work/told")"
 
+# A command whose output nobody reads any more leaves no file.
+mkdir "$work/tmp"
+TMPDIR="$work/tmp" python3 -c 'import fcntl, signal, subprocess, sys
+command = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+fcntl.fcntl(command.stdout, 1031, 4096) # F_SETPIPE_SZ: less than the page
+command.stdout.read(1)
+command.stdout.close()
+assert command.wait() == -signal.SIGPIPE, command.returncode' "$agent" heap "$one" flamegraph 2>"$work/told.err" ||
+	fail "no signal: $(cat "$work/told.err")"
+[ -z "$(ls -A "$work/tmp")" ] || fail "a file stays: $(ls -A "$work/tmp")"
+
 # After exec: another program, with its own endpoint.
 held exec sh -c "sleep 0.2; exec '$program'"
 until_true sh -c "'$agent' status $pid | grep -q '^executable  *live'" || fail "not after exec"
