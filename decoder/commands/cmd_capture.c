@@ -158,35 +158,48 @@ static int capture_receive(const struct capture *t, struct buf *recording)
 	return err;
 }
 
-static int capture_read(const struct capture *t)
+/* Returns NULL after a message if there is no such reader. */
+static const struct reader *capture_find_reader(const struct capture *t)
 {
-	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
 	const char *name = t->reader_argc ? t->reader_argv[0] : "top";
 	const struct reader *reader = find_reader(name);
-	uint64_t period_ms[2];
-	char path[4096];
-	int fd, status = COMMAND_FAILED;
 
-	if (!reader) {
+	if (!reader)
 		message_print("'%s': takes top, collapsed, flamegraph, pprof or waits", name);
-		return COMMAND_USAGE;
-	}
-	period_ms[0] = clock_realtime_ns() / 1000000;
-	if (capture_receive(t, &recording))
-		goto out;
-	if (t->output) {
-		status = recording_write_output(&recording, t->output);
-		goto out;
-	}
-	period_ms[1] = clock_realtime_ns() / 1000000 + 1;
-	fd = recording_write_file(&recording, path, sizeof(path));
+	return reader;
+}
+
+/* Pass RECORDING, which was received since BEGIN_MS, to the reader. */
+static int capture_show(const struct capture *t, const struct reader *reader,
+			const struct buf *recording, uint64_t begin_ms)
+{
+	uint64_t period_ms[2] = { begin_ms, clock_realtime_ns() / 1000000 + 1 };
+	char path[4096];
+	int fd, status;
+
+	if (t->output)
+		return recording_write_output(recording, t->output);
+	fd = recording_write_file(recording, path, sizeof(path));
 	if (fd < 0) {
 		message_print("cannot write the recording: %s", strerror(-fd));
-		goto out;
+		return COMMAND_FAILED;
 	}
 	status = capture_run_reader(t, reader, path, period_ms);
 	close(fd);
-out:
+	return status;
+}
+
+static int capture_read(const struct capture *t)
+{
+	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
+	const struct reader *reader = capture_find_reader(t);
+	uint64_t begin_ms = clock_realtime_ns() / 1000000;
+	int status = COMMAND_FAILED;
+
+	if (!reader)
+		return COMMAND_USAGE;
+	if (!capture_receive(t, &recording))
+		status = capture_show(t, reader, &recording, begin_ms);
 	buf_free(&recording);
 	return status;
 }
@@ -342,25 +355,47 @@ static void profile_set_default_kind(struct profile *profile, const char *reader
 		profile->intervals[kind] = profile_kinds[kind].interval;
 }
 
-/* Do it in a child, which a signal may end: this process still has to remove the agent. */
-static int capture_in_child(const struct capture *t)
-{
-	static const int ending[] = { SIGHUP, SIGINT, SIGTERM };
-	pid_t child = fork();
-	int status;
+/* Signals that end the command. While the agent is in the process they end the child only. */
+static const int ending_signals[] = { SIGHUP, SIGINT, SIGTERM };
 
+#define ENDING_SIGNALS (sizeof(ending_signals) / sizeof(*ending_signals))
+
+__attribute__((noreturn)) static void child_receive(const struct capture *t, int out)
+{
+	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
+	int err = capture_receive(t, &recording);
+
+	if (!err)
+		err = fd_write(out, recording.data, recording.length, -1);
+	_exit(err ? COMMAND_FAILED : COMMAND_OK);
+}
+
+/* Receive in a child, which a signal may end: this process still has to remove the agent. BEFORE: the actions of the ending
+ * signals. Returns 0, or a status after a message. */
+static int capture_receive_in_child(const struct capture *t, const struct sigaction *before,
+				    struct buf *recording)
+{
+	int ends[2], status = 0, err = pipe2(ends, O_CLOEXEC) ? -errno : 0;
+	pid_t child;
+
+	child = err ? -1 : fork();
 	if (!child) {
-		exit(capture_read(t));
+		for (size_t i = 0; i < ENDING_SIGNALS; i++)
+			sigaction(ending_signals[i], &before[i], NULL);
+		child_receive(t, ends[1]);
 	}
-	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		signal(ending[i], SIG_IGN);
-	if (child < 0) {
-		message_print("cannot start a process: %s", strerror(errno));
-		return COMMAND_FAILED;
+	if (!err) {
+		close(ends[1]);
+		err = child < 0 ? -errno : buf_append_file(recording, ends[0]);
+		close(ends[0]);
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (err)
+		message_print("cannot receive the profile: %s", strerror(-err));
+	return err                 ? COMMAND_FAILED
+	       : WIFEXITED(status) ? WEXITSTATUS(status)
+				   : 128 + WTERMSIG(status);
 }
 
 /* Put the agent into the process for the time of the capture. It also delivers a report at the end. */
@@ -368,13 +403,28 @@ static int capture_attached(const struct capture *t, bool is_forced)
 {
 	static char start_delay[] = OPTION_PREFIX "START_DELAY=0s";
 	char *settings[] = { start_delay, NULL };
+	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
+	const struct reader *reader = capture_find_reader(t);
+	struct sigaction before[ENDING_SIGNALS], ignored = { .sa_handler = SIG_IGN };
+	uint64_t begin_ms;
 	int status, end;
 
+	if (!reader)
+		return COMMAND_USAGE;
 	status = attach_process(t->pid, settings, is_forced);
 	if (status)
 		return status;
-	status = capture_in_child(t);
+	signal(SIGCHLD, SIG_DFL); /* while it is ignored, children have no status */
+	for (size_t i = 0; i < ENDING_SIGNALS; i++)
+		sigaction(ending_signals[i], &ignored, &before[i]);
+	begin_ms = clock_realtime_ns() / 1000000;
+	status = capture_receive_in_child(t, before, &recording);
 	end = detach_process(t->pid);
+	for (size_t i = 0; i < ENDING_SIGNALS; i++)
+		sigaction(ending_signals[i], &before[i], NULL);
+	if (!status)
+		status = capture_show(t, reader, &recording, begin_ms);
+	buf_free(&recording);
 	return status ? status : end;
 }
 

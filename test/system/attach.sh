@@ -50,6 +50,21 @@ begin "$program" 50
 grep -q nanosleep "$work/top" || fail "profile --attach: $(cat "$work/top")"
 "$agent" attach -o "$work/for.html" --for 1s "$pid" 2>"$work/err" || fail "attach --for: $(cat "$work/err")"
 grep -q '<html' "$work/for.html" || fail "no page"
+env --ignore-signal=CHLD "$agent" attach "$pid" --for 1s >/dev/full 2>"$work/err" && fail "a full disk: $(cat "$work/err")"
+grep -q 'No space left' "$work/err" || fail "a full disk: $(cat "$work/err")"
+# The agent is removed before the result is read, which may take long in a pager.
+if command -v script >/dev/null; then
+	cat >"$work/pager" <<-END
+		#!/bin/sh
+		cat >"$work/paged"
+		grep -lx asprof-agent /proc/$pid/task/*/comm >"$work/threads"
+		echo left >>"$work/paged"
+	END
+	chmod +x "$work/pager"
+	TERM=xterm PAGER=$work/pager timeout 60 script -qec "$agent attach $pid --for 1s" /dev/null >"$work/screen" 2>&1 </dev/null
+	grep -q hot "$work/paged" && grep -qx left "$work/paged" || fail "the pager: $(cat "$work/paged" "$work/screen")"
+	[ ! -s "$work/threads" ] || fail 'the agent stays while a pager shows the result'
+fi
 "$agent" attach --cpu 10ms LOCAL_DIR="$work" REPORTING_INTERVAL=1h "$pid" 2>"$work/err" &&
 	"$agent" set CPU_INTERVAL=9ms "$pid" && "$agent" profile --cpu 5ms -t 1s top -n 5 "$pid" >"$work/top" &&
 	"$agent" threads top -n 1 "$pid" >"$work/threads" && detached || fail "the process ID last: $(cat "$work/err")"
