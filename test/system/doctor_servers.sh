@@ -130,6 +130,9 @@ name=asprof-agent-doctor
 	grep -q '^stop  send: no delivery to pyroscope: .* 401' "$work/out" || fail "Pyroscope: $(cat "$work/out")"
 	grep -q '^stop  send: no delivery to otlp: http://127.0.0.1:1: ' "$work/out" || fail "OTLP: $(cat "$work/out")"
 	grep -q '^sent  local ' "$work/out" || fail "not the directory: $(cat "$work/out")"
+	env --ignore-signal=CHLD "$agent" doctor --send >"$work/out"
+	[ $? = 1 ] && grep -q '^stop  send: no delivery to pyroscope: .* 401' "$work/out" ||
+		fail "with SIGCHLD ignored: $(cat "$work/out")"
 	"$agent" doctor --json --send | python3 -c 'import json, sys
 found = json.load(sys.stdin)
 assert [(s["destination"].split()[0], s["delivered"], bool(s["problem"])) for s in found["sent"]] == [

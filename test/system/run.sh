@@ -67,6 +67,11 @@ expect "status" 42 $?
 	"$run" run -- sh -c 'kill -TERM $$'
 ) 2>/dev/null
 expect "signal" 143 $?
+# Also where SIGCHLD is ignored, which the command inherits.
+env --ignore-signal=CHLD "$run" run -- sh -c 'exit 42' 2>/dev/null
+expect "status without SIGCHLD" 42 $?
+expect "SIGCHLD of the command" "$(env --ignore-signal=CHLD grep SigIgn /proc/self/status)" \
+	"$(env --ignore-signal=CHLD "$run" run -- grep SigIgn /proc/self/status 2>/dev/null)"
 # It passes on signals of other processes. A terminal sends its signals to both.
 mkfifo "$dir/ready"
 "$run" run -- sh -c "trap 'exit 9' USR1; echo >\"$dir/ready\"; while :; do sleep 0.05; done" 2>/dev/null &
