@@ -8,9 +8,11 @@
 #include "decoder/symbolize/crash_guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PROGRAM "asprof-agent"
 
@@ -371,9 +373,23 @@ static int flush_output(int status)
 	return COMMAND_FAILED;
 }
 
+/* Open what is closed of the descriptors 0 to 2. Otherwise the next opened file would get messages, or output. Reads and
+ * writes of these fail, and the programs that this one executes have them closed. */
+static void occupy_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	int status;
+
+	occupy_standard_descriptors();
 
 	/* Otherwise glibc retains outgrown tables of any size for reuse. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);

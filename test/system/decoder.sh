@@ -25,6 +25,13 @@ for name in native chunks java; do
 	done
 done
 
+# Messages do not get into a file that is opened while standard error is closed.
+head -c 384000 "$data/chunks.jfr" >"$work/damaged.jfr"
+"$agent" collapsed --cpu "$work/damaged.jfr" -o "$work/with" 2>"$work/err"
+"$agent" collapsed --cpu "$work/damaged.jfr" -o "$work/without" 2>&-
+[ -s "$work/err" ] || fail 'no message about a damaged file'
+same 'standard error is closed' "$work/with" "$work/without"
+
 # A file, standard input, a pipe and a directory give the same result. Two files add up.
 "$agent" collapsed --leak "$data/native.jfr" >"$work/file"
 "$agent" collapsed --leak - <"$data/native.jfr" >"$work/stdin"
