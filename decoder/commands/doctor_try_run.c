@@ -90,7 +90,66 @@ static int child_start(pid_t *pid, char **argv, const char *directory, const sig
 	return err;
 }
 
-/* Wait for all children until UNTIL_NS, or until SIGINT, SIGTERM or SIGHUP. Returns 0 if there is no child left,
+/* Children of this process that it had before, as of a shell that has executed doctor. They are left alone. */
+#define FOREIGN_MAX 1024
+
+static pid_t foreign[FOREIGN_MAX];
+static size_t foreign_count;
+
+static bool is_foreign(pid_t pid)
+{
+	size_t i = 0;
+
+	while (i < foreign_count && foreign[i] != pid)
+		i++;
+	return i < foreign_count;
+}
+
+/* It has ended, so its number may be reused. */
+static void foreign_remove(pid_t pid)
+{
+	for (size_t i = 0; i < foreign_count; i++)
+		if (foreign[i] == pid)
+			foreign[i--] = foreign[--foreign_count];
+}
+
+/* The list of all children of this process; NULL where the kernel has none. */
+static FILE *children_open(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	return fopen(path, "re");
+}
+
+static void foreign_read(void)
+{
+	FILE *list = children_open();
+
+	foreign_count = 0;
+	while (list && foreign_count < FOREIGN_MAX &&
+	       fscanf(list, "%d", &foreign[foreign_count]) == 1)
+		foreign_count++;
+	if (list)
+		fclose(list);
+}
+
+/* True if children of the program exist. (The kernel may omit some from its list while others end.) */
+static bool children_exist(pid_t leader)
+{
+	FILE *list = foreign_count ? children_open() : NULL;
+	siginfo_t info;
+	bool exist = !list || !waitid(P_PID, (id_t)leader, &info, WEXITED | WNOWAIT | WNOHANG);
+	int pid;
+
+	while (list && !exist && fscanf(list, "%d", &pid) == 1)
+		exist = !is_foreign(pid);
+	if (list)
+		fclose(list);
+	return exist;
+}
+
+/* Wait for all children of the program until UNTIL_NS, or until SIGINT, SIGTERM or SIGHUP. Returns 0 if there is no child left,
  * -ETIMEDOUT, or -EINTR. */
 static int children_wait(struct doctor_trial *trial, pid_t leader, const sigset_t *set,
 			 uint64_t until_ns)
@@ -104,9 +163,11 @@ static int children_wait(struct doctor_trial *trial, pid_t leader, const sigset_
 
 		if (ended == leader)
 			trial->status = one;
-		if (ended > 0)
+		if (ended > 0) {
+			foreign_remove(ended);
 			continue;
-		if (ended < 0)
+		}
+		if (ended < 0 || !children_exist(leader))
 			return 0;
 		if (now_ns >= until_ns)
 			return -ETIMEDOUT;
@@ -130,16 +191,13 @@ static bool group_exists(pid_t group)
  * subreaper. */
 static void children_signal(pid_t group, int signo)
 {
-	char path[64];
-	FILE *list;
+	FILE *list = children_open();
 	int pid;
 
 	if (group_exists(group))
 		kill(-group, signo);
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	list = fopen(path, "re");
 	while (list && fscanf(list, "%d", &pid) == 1)
-		if (getpgid(pid) != group)
+		if (getpgid(pid) != group && !is_foreign(pid))
 			kill(pid, signo);
 	if (list)
 		fclose(list);
@@ -185,6 +243,7 @@ int doctor_try_run(struct doctor_trial *trial, char **argv, const char *director
 	waited_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	foreign_read();
 	err = child_start(&leader, argv, directory, &before);
 	started_ns = clock_monotonic_ns();
 	if (leader > 0) {

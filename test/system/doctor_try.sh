@@ -44,6 +44,12 @@ for pid in $tried; do
 	wait "$pid"
 done
 
+# A child that doctor had before, as of a shell that has executed it, is not waited for, and goes on.
+sh -c 'sleep 600 & echo $! >"$0"; exec "$@"' "$work/before" "$agent" doctor --try -- sh -c 'exit 3' >"$work/before.out" 2>&1
+before=$(cat "$work/before")
+kill "$before" || fail 'a process that the program has not started was ended'
+grep -q 'then it ended with status 3' "$work/before.out" || fail "before: $(cat "$work/before.out")"
+
 python3 - "$work/spins.out" <<'END' || fail "spins: $(cat "$work/spins.out" "$work/spins.err")"
 import json, sys
 found = json.load(open(sys.argv[1]))
