@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
-/* Number of concurrent requests, and stack size of a thread that makes them. */
-#define REQUESTS_MAX 256
-#define STACK_BYTES  (256u << 10)
+/* Number of concurrent requests, descriptors that each may have, and stack size of a thread that makes them. */
+#define REQUESTS_MAX  256
+#define REQUEST_FILES 8
+#define STACK_BYTES   (256u << 10)
 
 static const struct command_option ps_switches[] = {
 	{ "--json", NULL, "print JSON", 0, 0 },
@@ -134,15 +136,28 @@ static void *ps_request_loop(void *context)
 	return NULL;
 }
 
+/* Returns how many requests can be made at a time, after the soft limit of descriptors is raised. */
+static size_t ps_concurrent_requests(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return REQUESTS_MAX;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_max / REQUEST_FILES < REQUESTS_MAX ? limit.rlim_max / REQUEST_FILES
+							     : REQUESTS_MAX;
+}
+
 static void ps_request_all(struct ps_requests *requests)
 {
 	pthread_t threads[REQUESTS_MAX];
-	size_t started = 0;
+	size_t started = 0, most = ps_concurrent_requests();
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	while (started < REQUESTS_MAX && started + 1 < requests->count &&
+	while (started + 1 < most && started + 1 < requests->count &&
 	       !pthread_create(&threads[started], &attr, ps_request_loop, requests))
 		started++;
 	ps_request_loop(requests);

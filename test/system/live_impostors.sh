@@ -267,6 +267,39 @@ impostor mute "$work/mute.sock"
 grep -q "process $pid: no answer: it has ended, or closed the connection" "$work/said" || fail "$(cat "$work/said")"
 over "$pid"
 
+# ---- more processes than descriptors ----
+cat >"$work/many.py" <<'END'
+import ctypes, os, socket, sys, time
+body = b'{"executable":"many"}'
+libc = ctypes.CDLL(None)
+for i in range(40):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind('%s/many.%d' % (sys.argv[1], i))
+    if not os.fork():
+        libc.prctl(1, 9) # it ends with this process
+        libc.prctl(15, b'asprof-live', 0, 0, 0)
+        s.listen()
+        print('listens', flush=True)
+        while True:
+            c, _ = s.accept()
+            c.recv(65536)
+            time.sleep(0.3)
+            c.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
+            c.close()
+    s.close()
+time.sleep(600)
+END
+python3 "$work/many.py" "$work" >"$work/many" 2>&1 &
+pid=$!
+running="$running $pid"
+until_true sh -c "[ \$(grep -c listens '$work/many') = 40 ]" || fail "$(cat "$work/many")"
+(
+	ulimit -Sn 24
+	exec "$agent" ps
+) >"$work/ps" 2>&1
+[ "$(grep -c '^ *[0-9]* many  *stopped ' "$work/ps")" = 40 ] || fail "ps with few descriptors: $(cat "$work/ps")"
+over "$pid"
+
 # ---- no response ----
 for i in 1 2 3 4 5; do
 	impostor silent "$work/silent.$i"
