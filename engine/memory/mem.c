@@ -112,9 +112,6 @@ static void mem_insert(const void *p, const struct mem_allocation *a)
 
 static void mem_track(const struct mem_port *port, const void *p, const struct mem_allocation *a)
 {
-	/* An old entry was freed in a way that the agent does not see; otherwise the address could
-	 * not be reused. */
-	mem_remove_stale(p);
 	mem_insert(p, a);
 	if (mem_growth_add(a->weight))
 		port->grown();
@@ -135,6 +132,9 @@ static void mem_record(const void *p, struct mem_allocation *a, uint64_t ticks, 
 	depth = mem_caller_stack(port, pcs, caller, &truncated);
 	a->stack = mem_stacks_add(pcs, depth, truncated);
 	mem_stacks_allocated(a->stack, count16(a), a->weight);
+	/* An old entry was freed in a way that the agent does not see; otherwise the address could
+	 * not be reused. */
+	mem_remove_stale(p);
 	mem_track(port, p, a);
 	port->allocated(p, ticks, a, pcs, depth, truncated);
 	port->give_back(pcs);
@@ -201,14 +201,16 @@ static void mem_record_refused(size_t size, const void *caller)
 	port->give_back(pcs);
 }
 
-/* Count the cost of a hook that began at BEGIN_NS and has recorded SAMPLES. */
-static void mem_count_cost(uint64_t begin_ns, uint64_t samples)
+/* Count the cost of a hook that began at BEGIN_NS and has recorded SAMPLES. IS_LIMITED: the thread's interval becomes
+ * longer if such hooks take too much of its time. Not if only sampled blocks cause them: the weight of such a block would
+ * depend on whether it is sampled. */
+static void mem_count_cost(uint64_t begin_ns, uint64_t samples, bool is_limited)
 {
 	uint64_t now_ns = clock_monotonic_ns(), ns = now_ns - begin_ns;
 
 	ns = ns < COST_HOOK_MAX_NS ? ns : COST_HOOK_MAX_NS;
 	cost_add(COST_MEMORY, ns, samples);
-	if (mem_sample_spend(ns, now_ns))
+	if (is_limited && mem_sample_spend(ns, now_ns))
 		mem_sample_check(clock_cpu_ns());
 }
 
@@ -250,7 +252,7 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 	} else if (p) {
 		mem_count_lost();
 	}
-	mem_count_cost(begin_ns, 1);
+	mem_count_cost(begin_ns, 1, true);
 	mem_thread.inside = false;
 	errno = saved;
 }
@@ -278,7 +280,7 @@ void mem_on_free(const void *p)
 
 	if (mem_table_remove(p, &a)) {
 		mem_end_life(p, clock_ticks(), &a);
-		mem_count_cost(begin_ns, 0);
+		mem_count_cost(begin_ns, 0, true);
 	}
 	errno = saved;
 }
@@ -300,6 +302,32 @@ bool mem_on_realloc_begin(const void *p, struct mem_resize *resize)
 	return false;
 }
 
+static uint64_t excess(uint64_t more, uint64_t than)
+{
+	return more > than ? more - than : 0;
+}
+
+/* The allocation WAS at P is NOW, and keeps its stack. */
+static void mem_resize_in_place(const void *p, const struct mem_allocation *was,
+				const struct mem_allocation *now)
+{
+	mem_stacks_allocated(now->stack, excess(count16(now), count16(was)),
+			     excess(now->weight, was->weight));
+	mem_stacks_freed(now->stack, excess(count16(was), count16(now)),
+			 excess(was->weight, now->weight));
+	mem_growth_subtract(was->weight);
+	mem_track(port_get(), p, now);
+}
+
+/* True if the first four binary digits of both sizes are the same. Some programs append to a large block by a realloc
+ * for each few bytes, most of which do not move it. If each were recorded, they would take ten times as long. */
+static bool mem_resize_is_small(uint64_t from, uint64_t to)
+{
+	int shift = 60 - __builtin_clzll(from | to | 8);
+
+	return from >> shift == to >> shift && !mem_sample_takes_all();
+}
+
 void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth,
 			const struct mem_resize *resize, const void *caller)
 {
@@ -307,20 +335,23 @@ void mem_on_realloc_end(const void *p, void *moved, size_t size, uint64_t growth
 	struct mem_allocation a = *was;
 	uint64_t begin_ns = clock_monotonic_ns();
 	bool inside = mem_thread.inside;
+	bool is_in_place =
+		moved == p && size && mem_is_recording() && mem_resize_is_small(was->size, size);
 	int saved = errno;
 
 	mem_thread.inside = true;
+	a.size = size;
+	a.weight = mem_sample_reweight(was->size, was->weight, growth, size);
 	if (!moved && size) {
 		mem_insert(p, was);
+	} else if (is_in_place) {
+		mem_resize_in_place(p, was, &a);
 	} else {
 		mem_end_life(p, resize->begun, was);
-		if (moved && size && mem_is_recording()) {
-			a.size = size;
-			a.weight = mem_sample_reweight(was->size, was->weight, growth, size);
+		if (moved && size && mem_is_recording())
 			mem_record(moved, &a, clock_ticks(), caller);
-		}
 	}
-	mem_count_cost(begin_ns, 1);
+	mem_count_cost(begin_ns, is_in_place ? 0 : 1, !is_in_place);
 	mem_thread.inside = inside;
 	mem_stacks_leave();
 	errno = saved;

@@ -215,6 +215,11 @@ void mem_sample_cap(uint64_t bytes)
 	mem_look();
 }
 
+bool mem_sample_takes_all(void)
+{
+	return !atomic_load_explicit(&settings.interval, memory_order_relaxed);
+}
+
 static uint64_t weight_divide(uint64_t size, double probability)
 {
 	double weight = (double)size / probability + 0.5;

@@ -78,6 +78,9 @@ bool mem_sample_spend(uint64_t ns, uint64_t now_ns);
  * limited: every allocation was asked for. */
 void mem_sample_check(uint64_t cpu_ns);
 
+/* True if every allocation is sampled. */
+bool mem_sample_takes_all(void);
+
 /* The weight in bytes of a sampled allocation of SIZE. */
 uint64_t mem_sample_weight(uint64_t size);
 

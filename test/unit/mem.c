@@ -247,6 +247,36 @@ START_TEST(a_resized_one_lives_on)
 }
 END_TEST
 
+/* Such a call may be one of many for a few bytes each. Its events would take more time than the call. */
+START_TEST(a_small_resize_in_place_has_no_events)
+{
+	start(1, MEM_OFF);
+	allocate(at(1), 1000);
+	move(at(1), at(1), 1010, 10);
+	ck_assert_uint_eq(allocations, 1);
+	ck_assert_uint_eq(frees, 0);
+	ck_assert_uint_eq(collect().totals.allocated_bytes, 1010);
+	ck_assert_uint_eq(only.bytes, 1010);
+	move(at(1), at(1), 990, 0);
+	ck_assert_uint_eq(collect().totals.freed_bytes, 20);
+	ck_assert_uint_eq(only.bytes, 990);
+	move(at(1), at(2), 1000, 10);
+	ck_assert_uint_eq(allocations, 2);
+	move(at(2), at(2), 2000, 1000);
+	ck_assert_uint_eq(allocations, 3);
+	ck_assert_uint_eq(frees, 2);
+	release(at(2));
+	ck_assert_uint_eq(frees, 3);
+	ck_assert_uint_eq(collect().bytes, 0);
+	ck_assert_uint_eq(collect().totals.allocated_bytes, collect().totals.freed_bytes);
+	/* With the interval 0, each call was asked for. */
+	start(0, MEM_OFF);
+	allocate(at(1), 1000);
+	move(at(1), at(1), 1001, 1);
+	ck_assert_uint_eq(frees, 4);
+}
+END_TEST
+
 /* The real realloc frees the old place; a thread that gets it may be sampled before realloc
  * returns. */
 START_TEST(the_old_place_is_free_before_others_get_it)
@@ -608,6 +638,7 @@ int main(void)
 	tcase_add_test(tcase, a_walk_that_fails_still_names_the_caller);
 	tcase_add_test(tcase, an_unseen_free_heals);
 	tcase_add_test(tcase, a_resized_one_lives_on);
+	tcase_add_test(tcase, a_small_resize_in_place_has_no_events);
 	tcase_add_test(tcase, the_old_place_is_free_before_others_get_it);
 	tcase_add_test(tcase, losses_are_counted);
 	tcase_add_test(tcase, a_failed_resize_may_push_out);
