@@ -257,6 +257,14 @@ void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled)
 	errno = saved;
 }
 
+void mem_on_growth(void *p, size_t size, size_t growth, const void *caller)
+{
+	bool sampled = mem_sample_due(growth);
+
+	mem_thread.inside |= sampled;
+	mem_on_alloc_end(p, size, caller, sampled);
+}
+
 /* False also while the table has entries of the parent process only. */
 static bool mem_is_recording(void)
 {

@@ -118,6 +118,10 @@ extern _Atomic uint64_t mem_limit_bytes __attribute__((visibility("hidden")));
 bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled);
 void mem_on_alloc_end(void *p, size_t size, const void *caller, bool sampled);
 
+/* Called after a realloc that has returned P of SIZE bytes, if mem_sample_passes() returned false for the bytes by which it
+ * grew. It was not sampled before. */
+void mem_on_growth(void *p, size_t size, size_t growth, const void *caller);
+
 /* Called before the real free of a P for which mem_table_watches() is true. */
 void mem_on_free(const void *p);
 

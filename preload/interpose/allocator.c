@@ -425,12 +425,12 @@ static COLD void *realloc_sampled(void *p, size_t size, const struct mem_resize 
 	return moved;
 }
 
-static COLD void *realloc_due(void *p, size_t size, size_t counted, const void *caller)
+static COLD void *realloc_due(void *p, size_t size, const void *caller)
 {
 	bool sampled;
 	void *moved;
 
-	if (!mem_on_alloc_begin(counted, caller, &sampled)) {
+	if (!mem_on_alloc_begin(size, caller, &sampled)) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -444,16 +444,24 @@ static inline bool below_limit(size_t size)
 	return size < atomic_load_explicit(&mem_limit_bytes, memory_order_relaxed);
 }
 
-/* Only the growth of P is counted: its first bytes were counted before. So P is sampled with the probability of its
- * new size. */
+/* Only the growth of P is counted, in usable bytes: the bytes that it had were counted before. So P is sampled with the
+ * probability of its new size. The growth beyond the usable bytes would be too little: an allocation that the kernel maps
+ * has almost a page more than was requested, and some programs let it grow by a page each time. */
 static __attribute__((noinline)) void *realloc_growing(void *p, size_t size, const void *caller)
 {
-	size_t has = p && next_usable_size ? next_usable_size(p) : 0;
-	size_t growth = size > has ? size - has : 0;
+	size_t has = p && next_usable_size ? next_usable_size(p) : 0, growth = size;
+	void *moved;
 
-	if (below_limit(size) && mem_sample_passes(growth))
-		return next.realloc(p, size);
-	return realloc_due(p, size, below_limit(size) ? growth : size, caller);
+	if (!below_limit(size))
+		return realloc_due(p, size, caller);
+	CALL_UNCOUNTED(moved = next.realloc(p, size));
+	if (!moved || size <= has)
+		return moved;
+	if (has)
+		growth = next_usable_size(moved) - has;
+	if (!mem_sample_passes(growth))
+		mem_on_growth(moved, size, growth, caller);
+	return moved;
 }
 
 static COLD void *realloc_watched(void *p, size_t size, const void *caller)
@@ -475,7 +483,7 @@ static inline void *realloc_from(void *p, size_t size, const void *caller)
 		return realloc_growing(p, size, caller);
 	if (mem_sample_passes(size))
 		return next.realloc(p, size);
-	return realloc_due(p, size, size, caller);
+	return realloc_due(p, size, caller);
 }
 
 EXPORT void *realloc(void *p, size_t size)

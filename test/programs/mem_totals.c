@@ -1,6 +1,7 @@
 /* Allocates known totals from known functions once it is profiled, frees them in other threads, and
- * keeps a known part. Prints for each function its allocated and its retained bytes at the end.
+ * keeps a known part. Prints for each function its allocated bytes (-: not known) and its retained bytes at the end.
  * Argument: number of rounds. */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,10 +12,13 @@
 
 #include "test/programs/profiled.h"
 
-#define PASSED_ON 64
-#define KEPT      15000
-#define KEPT_SIZE 100000
-#define NOINLINE  __attribute__((noinline))
+#define PASSED_ON  64
+#define KEPT       15000
+#define KEPT_SIZE  100000
+#define GROWN      8
+#define GROWN_SIZE (1u << 20)
+#define PAGE       4096u
+#define NOINLINE   __attribute__((noinline))
 
 /* Not a tail call, so that the caller is in the stack. The functions differ, because the compiler
  * would merge equal ones. */
@@ -44,6 +48,16 @@ static NOINLINE void *temp_large(size_t size)
 static NOINLINE void *keep_large(size_t size)
 {
 	ALLOCATE(size, 4);
+}
+
+static NOINLINE void *grow(void *p, size_t size)
+{
+	void *grown = realloc(p, size);
+
+	if (!grown)
+		abort();
+	*(volatile char *)grown = 5;
+	return grown;
 }
 
 static struct work {
@@ -101,15 +115,27 @@ static void run(struct work *w)
 	pthread_join(f, NULL);
 }
 
+/* Each grows by a page, and is mapped by the kernel: its usable size is almost a page more. */
+static void grow_by_pages(void *grown[GROWN])
+{
+	mallopt(M_MMAP_THRESHOLD, PAGE);
+	for (size_t size = PAGE; size <= GROWN_SIZE; size += PAGE)
+		for (size_t i = 0; i < GROWN; i++)
+			grown[i] = grow(grown[i], size);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as before */
+	printf("grow - %llu\n", (unsigned long long)GROWN * GROWN_SIZE);
+}
+
 int main(int argc, char **argv)
 {
-	static void *kept[KEPT];
+	static void *kept[KEPT], *grown[GROWN];
 	/* By a pointer, because the compiler would make a function for this one size. */
 	void *(*volatile keep)(size_t size) = keep_large;
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 	uint64_t kept_bytes = 0;
 
 	wait_for_agent(60000);
+	grow_by_pages(grown);
 	for (int round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
 			run(&works[i]);

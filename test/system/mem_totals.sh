@@ -29,7 +29,7 @@ bad = False
 for line in open(sys.argv[1]):
     name, allocated, retained = line.split()
     a, r = found.get(name, (0, 0))
-    off = 100 * (a / int(allocated) - 1)
+    off = 100 * (a / int(allocated) - 1) if allocated != "-" else 0
     kept_off = 100 * (r / int(retained) - 1) if int(retained) else float(r)
     print(f"{name}: allocated {a} ({off:+.2f}%), retained {r} ({kept_off:+.2f}{'%' if int(retained) else ''})")
     bad |= abs(off) > limit or abs(kept_off) > (8 if int(retained) else 0)
