@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/cost.h"
+#include "core/log.h"
 #include "core/own_thread.h"
 #include "core/text/hash.h"
 #include "core/timer/thread_timer.h"
@@ -24,8 +25,8 @@
 
 #define OWNER_LINE_MAX 64
 
-/* Texts that are found again, by their hash. */
-#define KNOWN_TEXTS 512
+/* Places of the texts' numbers, by the texts' hash. Half of them stay empty. */
+#define TEXT_PLACES (2 * TEXTS_MAX)
 
 /* A thread in one state. Times are in units of UNIT_NS from the log's start: 32 bits last for days. */
 #define UNIT_NS 100000u
@@ -53,23 +54,46 @@ static struct {
 	size_t row_count, row_room;
 	char *texts[TEXTS_MAX];
 	uint32_t text_count;
-	uint16_t known[KNOWN_TEXTS]; /* numbers of texts by hash */
+	uint16_t places[TEXT_PLACES]; /* numbers of texts; 0: empty */
 } waits;
+
+static void log_full(void)
+{
+	static bool is_logged;
+
+	if (!is_logged)
+		log_warn("there are too many states of threads in one report: some wall-clock "
+			 "samples "
+			 "have no state");
+	is_logged = true;
+}
+
+/* Returns the place of TEXT, or the empty one where it belongs. */
+static uint16_t *text_place(const char *text)
+{
+	uint32_t i = text_hash(text) % TEXT_PLACES;
+
+	while (waits.places[i] && strcmp(waits.texts[waits.places[i] - 1], text))
+		i = (i + 1) % TEXT_PLACES;
+	return &waits.places[i];
+}
 
 /* Returns the number of TEXT, or 0 if there is no room. */
 static uint32_t text_number(const char *text)
 {
-	uint16_t *known = &waits.known[text_hash(text) % KNOWN_TEXTS];
+	uint16_t *place = text_place(text);
 	char *copy;
 
-	if (*known && !strcmp(waits.texts[*known - 1], text))
-		return *known;
+	if (*place)
+		return *place;
 	copy = waits.text_count < TEXTS_MAX ? strdup(text) : NULL;
-	if (!copy)
+	if (!copy) {
+		log_full();
 		return 0;
+	}
 	waits.texts[waits.text_count++] = copy;
-	*known = (uint16_t)waits.text_count;
-	return *known;
+	*place = (uint16_t)waits.text_count;
+	return *place;
 }
 
 static void row_store(const struct row *row)
@@ -77,8 +101,12 @@ static void row_store(const struct row *row)
 	size_t room = waits.row_room ? 2 * waits.row_room : 1024;
 	struct row *rows;
 
-	if (!row->text || waits.row_count == WAIT_LOG_ROWS_MAX)
+	if (!row->text)
 		return;
+	if (waits.row_count == WAIT_LOG_ROWS_MAX) {
+		log_full();
+		return;
+	}
 	if (waits.row_count == waits.row_room) {
 		rows = realloc(waits.rows, room * sizeof(*rows));
 		if (!rows)
@@ -268,7 +296,7 @@ void wait_log_forget(void)
 	waits.row_count = waits.row_room = 0;
 	waits.text_count = 0;
 	waits.start_ns = 0;
-	memset(waits.known, 0, sizeof(waits.known));
+	memset(waits.places, 0, sizeof(waits.places));
 	for (size_t i = 0; i < waits.thread_count; i++)
 		waits.threads[i].now.text = 0; /* it is looked at again */
 	wait_object_forget();

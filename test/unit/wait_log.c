@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/text/hash.h"
 #include "engine/wait/wait_look.h"
 #include "profile/aggregate/memory_feed.h"
 #include "profile/aggregate/wait_looks.h"
@@ -160,11 +163,97 @@ START_TEST(a_lock_with_an_owner)
 }
 END_TEST
 
+#define PIPES 200
+#define LOOKS 20
+
+/* The lowest bits of the hash of the text of a thread that reads from FD. */
+static uint32_t low_hash(int fd)
+{
+	char text[128];
+	struct stat st;
+
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	snprintf(text, sizeof(text), "state=waiting\ncause=pipe-read\ncall=read\non=pipe:[%lu]\n",
+		 (unsigned long)st.st_ino);
+	return text_hash(text) % 512;
+}
+
+/* Two pipes whose texts have nearly the same hash. */
+static void open_pipes(int found[2][2])
+{
+	int pipes[PIPES][2];
+
+	for (int i = 0; i < PIPES; i++) {
+		ck_assert_int_eq(pipe(pipes[i]), 0);
+		for (int j = 0; j < i; j++) {
+			if (low_hash(pipes[i][0]) != low_hash(pipes[j][0]))
+				continue;
+			memcpy(found[0], pipes[i], sizeof(pipes[i]));
+			memcpy(found[1], pipes[j], sizeof(pipes[j]));
+			return;
+		}
+	}
+	ck_abort_msg("no two texts have nearly the same hash");
+}
+
+static void *reads_from(void *fd)
+{
+	char byte;
+
+	while (read(*(int *)fd, &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+/* Wait until the thread that reads from FD has taken all bytes, and waits for more. */
+static void wait_for_reader(int fd)
+{
+	int bytes = 1;
+
+	for (int tries = 0; tries < 10000 && bytes; tries++) {
+		ck_assert_int_eq(ioctl(fd, FIONREAD, &bytes), 0);
+		usleep(100);
+	}
+	ck_assert_int_eq(bytes, 0);
+}
+
+/* Texts are found again, also if their hashes are similar: a thread that waits for the same again is in one row. */
+START_TEST(threads_with_similar_texts)
+{
+	uint64_t start_ns = clock_realtime_ns();
+	struct wait_looks looks;
+	pthread_t threads[2];
+	int pipes[2][2];
+
+	wait_look_detail(WAIT_ALL);
+	open_pipes(pipes);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, reads_from, &pipes[i][0]), 0);
+	for (int i = 0; i < LOOKS; i++) {
+		for (int j = 0; j < 2; j++)
+			ck_assert_int_eq(write(pipes[j][1], "", 1), 1);
+		for (int j = 0; j < 2; j++)
+			wait_for_reader(pipes[j][0]);
+		look();
+	}
+	read_log(&looks, start_ns);
+	/* Now and then, a look finds a thread before it waits. */
+	ck_assert_uint_lt(looks.count, LOOKS);
+	wait_looks_free(&looks);
+	for (int i = 0; i < 2; i++) {
+		close(pipes[i][1]);
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+	}
+	wait_log_forget();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
 
 	tcase_add_test(tests, a_thread_that_waits);
 	tcase_add_test(tests, a_lock_with_an_owner);
+	tcase_add_test(tests, threads_with_similar_texts);
 	return suite_run(tests);
 }
