@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/fd.h"
@@ -38,14 +39,31 @@ ssize_t proc_file_read_alone(pid_t tid, const char *name, char *text, size_t siz
 	return read_text(fd_of_thread_alone(tid, name), text, size);
 }
 
+static void path_of(char *path, size_t size, pid_t tid, const char *name)
+{
+	snprintf(path, size, fd_ids_are_as_here() ? "/proc/%d/%s" : "/proc/self/task/%d/%s", tid,
+		 name);
+}
+
 ssize_t proc_link_read_of(pid_t tid, const char *name, char *text, size_t size)
 {
 	ssize_t length;
 	char path[64];
 
-	snprintf(path, sizeof(path), fd_ids_are_as_here() ? "/proc/%d/%s" : "/proc/self/task/%d/%s",
-		 tid, name);
+	path_of(path, sizeof(path), tid, name);
 	length = readlink(path, text, size - 1);
+	text[length > 0 ? length : 0] = '\0';
+	return length < 0 ? -errno : length;
+}
+
+ssize_t proc_attribute_read_of(pid_t tid, const char *name, const char *attribute, char *text,
+			       size_t size)
+{
+	ssize_t length;
+	char path[64];
+
+	path_of(path, sizeof(path), tid, name);
+	length = getxattr(path, attribute, text, size - 1);
 	text[length > 0 ? length : 0] = '\0';
 	return length < 0 ? -errno : length;
 }

@@ -20,6 +20,10 @@ ssize_t proc_file_read_alone(pid_t tid, const char *name, char *text, size_t siz
  * it. Returns the length, or -errno with an empty TEXT. */
 ssize_t proc_link_read_of(pid_t tid, const char *name, char *text, size_t size);
 
+/* Read the extended attribute ATTRIBUTE of the file that this link refers to, in the same way. */
+ssize_t proc_attribute_read_of(pid_t tid, const char *name, const char *attribute, char *text,
+			       size_t size);
+
 /* Open PATH as a text stream, outside the program's range of descriptors. Returns NULL with errno
  * set on failure. */
 FILE *proc_file_open(const char *path);

@@ -94,8 +94,8 @@ uint64_t socket_row_inode(const char *line, unsigned field)
 	return strtoull(line, NULL, 10);
 }
 
-/* Returns false if VISIT needs no more sockets. *ROWS is decremented for each row. */
-static bool read_rows(FILE *file, size_t list, unsigned *rows, bool (*is_wanted)(uint64_t inode),
+/* *ROWS is decremented for each row. */
+static void read_rows(FILE *file, size_t list, unsigned *rows, bool (*is_wanted)(uint64_t inode),
 		      bool (*visit)(uint64_t inode, const struct socket_row *row))
 {
 	struct socket_row row = { .protocol = files[list].protocol };
@@ -107,24 +107,23 @@ static bool read_rows(FILE *file, size_t list, unsigned *rows, bool (*is_wanted)
 		--*rows;
 		if (inode && is_wanted(inode) && files[list].parse(&row, line) &&
 		    !visit(inode, &row))
-			return false;
+			return;
 	}
-	return true;
 }
 
-bool socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(uint64_t inode),
+bool socket_table_read(FILE *(*open_list)(const char *path), bool (*needs_list)(bool is_unix),
+		       bool (*is_wanted)(uint64_t inode),
 		       bool (*visit)(uint64_t inode, const struct socket_row *row))
 {
 	unsigned rows = SOCKET_ROWS_MAX;
-	bool goes_on = true;
 
-	for (size_t i = 0; i < COUNT(files) && goes_on && rows; i++) {
-		FILE *file = open_list(files[i].path);
+	for (size_t i = 0; i < COUNT(files) && rows; i++) {
+		FILE *file = needs_list(!files[i].protocol) ? open_list(files[i].path) : NULL;
 
 		if (!file)
 			continue;
-		goes_on = read_rows(file, i, &rows, is_wanted, visit);
+		read_rows(file, i, &rows, is_wanted, visit);
 		fclose(file);
 	}
-	return !goes_on || rows;
+	return rows || !(needs_list(true) || needs_list(false));
 }

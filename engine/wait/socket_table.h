@@ -26,10 +26,11 @@ struct socket_row {
 /* At most so many rows are read, of all lists together: about 0.4 s of CPU time. */
 #define SOCKET_ROWS_MAX (1u << 18)
 
-/* Call VISIT for each socket of TCP and UDP and each Unix socket in the network namespace, if IS_WANTED(its inode),
- * until VISIT returns false. OPEN_LIST opens a list as proc_file_open(). Returns false if it stopped at
- * SOCKET_ROWS_MAX. */
-bool socket_table_read(FILE *(*open_list)(const char *path), bool (*is_wanted)(uint64_t inode),
+/* Call VISIT for each socket of TCP and UDP and each Unix socket in the network namespace, if IS_WANTED(its inode). A list
+ * is read if NEEDS_LIST(whether it is that of Unix sockets), until VISIT returns false. OPEN_LIST opens a list as
+ * proc_file_open(). Returns false if it stopped at SOCKET_ROWS_MAX. */
+bool socket_table_read(FILE *(*open_list)(const char *path), bool (*needs_list)(bool is_unix),
+		       bool (*is_wanted)(uint64_t inode),
 		       bool (*visit)(uint64_t inode, const struct socket_row *row));
 
 /* Return the inode in a LINE of a list, which is its field number FIELD; 0 if there is none. */

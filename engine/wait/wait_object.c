@@ -26,10 +26,12 @@
 #define READ_BURST_NS SECONDS(10)
 
 static struct peer {
-	uint64_t inode;   /* 0: free */
-	bool is_read;     /* the lists have been read since the socket was first seen */
-	bool is_listener; /* no peer */
-	char text[128];   /* "" if it is not known */
+	uint64_t inode; /* 0: free */
+	bool is_unix;
+	bool is_read;      /* the lists have been read since the socket was first seen */
+	bool is_listener;  /* no peer */
+	bool is_ambiguous; /* the list has different rows for it */
+	char text[128];    /* "" if it is not known */
 } peers[PEERS];
 
 static uint64_t peers_due_ns; /* the lists are not read earlier */
@@ -97,29 +99,35 @@ void wait_object_of_address(const struct sockaddr *address, socklen_t size, int 
 
 static bool peer_is_wanted(uint64_t inode)
 {
-	return peers[inode % PEERS].inode == inode && !peers[inode % PEERS].text[0];
+	return peers[inode % PEERS].inode == inode && !peers[inode % PEERS].is_read;
 }
 
-static unsigned peers_unread(void)
+static bool peers_need_list(bool is_unix)
 {
-	unsigned count = 0;
-
 	for (size_t i = 0; i < PEERS; i++)
-		count += peers[i].inode && !peers[i].is_read;
-	return count;
+		if (peers[i].inode && !peers[i].is_read && peers[i].is_unix == is_unix &&
+		    (is_unix || !peers[i].text[0]))
+			return true;
+	return false;
 }
 
-/* Returns true if there are more wanted sockets. */
+/* Returns true if the list may have more wanted sockets. Any user can add rows to the list of Unix sockets, with any
+ * inode: the kernel does not escape a newline in a path. So the list is read to its end, and two names of a socket are
+ * none. */
 static bool peer_set(uint64_t inode, const struct socket_row *row)
 {
 	struct peer *peer = &peers[inode % PEERS];
+	bool is_unix = row->address.any.sa_family == AF_UNIX;
 	char text[WAIT_OBJECT_MAX];
 
+	if (peer->is_unix != is_unix)
+		return true;
 	wait_object_of_address(&row->address.any, row->size, row->protocol, text);
-	peer->is_listener = !row->has_peer;
-	snprintf(peer->text, sizeof(peer->text), "%.*s", (int)sizeof(peer->text) - 1, text);
-	peer->is_read = true;
-	return peers_unread();
+	text[sizeof(peer->text) - 1] = '\0';
+	peer->is_ambiguous |= peer->text[0] && strcmp(peer->text, text);
+	peer->is_listener = !row->has_peer && !peer->is_ambiguous;
+	strcpy(peer->text, text);
+	return is_unix || peers_need_list(false);
 }
 
 /* The program's sockets are not used, not even a copy of one: until the copy is closed, a close by the program would
@@ -129,7 +137,8 @@ static void peers_read(void)
 	static bool is_logged;
 	uint64_t begin_ns = clock_cpu_ns(), now_ns = clock_monotonic_ns();
 
-	if (!socket_table_read(proc_file_open, peer_is_wanted, peer_set) && !is_logged) {
+	if (!socket_table_read(proc_file_open, peers_need_list, peer_is_wanted, peer_set) &&
+	    !is_logged) {
 		is_logged = true;
 		log_warn("the system has more than %u sockets: the peers of some are unknown",
 			 SOCKET_ROWS_MAX);
@@ -141,16 +150,27 @@ static void peers_read(void)
 	peers_due_ns += (clock_cpu_ns() - begin_ns) * READ_PART;
 }
 
+/* True if the descriptor, whose file in /proc is NAME, is a Unix socket. */
+static bool socket_is_unix(pid_t tid, const char *name)
+{
+	char protocol[32];
+
+	return proc_attribute_read_of(tid, name, "system.sockprotoname", protocol,
+				      sizeof(protocol)) > 0 &&
+	       !strncmp(protocol, "UNIX", 4);
+}
+
 /* A socket that was not in the lists when they were read stays unknown until the peers are forgotten. */
-static enum wait_object_kind describe_socket(uint64_t inode, char text[WAIT_OBJECT_MAX])
+static enum wait_object_kind describe_socket(pid_t tid, const char *name, uint64_t inode,
+					     char text[WAIT_OBJECT_MAX])
 {
 	struct peer *peer = &peers[inode % PEERS];
 
 	if (peer->inode != inode)
-		*peer = (struct peer){ .inode = inode };
+		*peer = (struct peer){ .inode = inode, .is_unix = socket_is_unix(tid, name) };
 	if (!peer->is_read && clock_monotonic_ns() >= peers_due_ns)
 		peers_read();
-	snprintf(text, WAIT_OBJECT_MAX, "%s", peer->text);
+	snprintf(text, WAIT_OBJECT_MAX, "%s", peer->is_ambiguous ? "" : peer->text);
 	return peer->is_listener ? WAIT_OBJECT_LISTENER : WAIT_OBJECT_SOCKET;
 }
 
@@ -182,7 +202,8 @@ enum wait_object_kind wait_object_of_descriptor(pid_t tid, int fd, char text[WAI
 		if (!strncmp(text, links[i].prefix, strlen(links[i].prefix)))
 			kind = links[i].kind;
 	if (kind == WAIT_OBJECT_SOCKET)
-		kind = describe_socket(strtoull(text + strlen("socket:["), NULL, 10), text);
+		kind = describe_socket(tid, name, strtoull(text + strlen("socket:["), NULL, 10),
+				       text);
 	return kind;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -225,6 +226,55 @@ START_TEST(pipes_and_sockets)
 }
 END_TEST
 
+/* Bind a Unix socket to a name that is also a row for socket FD, as another user might. */
+static int bind_row_of(int fd)
+{
+	int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct stat st;
+	size_t length;
+
+	ck_assert_int_eq(fstat(fd, &st), 0);
+	length = (size_t)snprintf(
+		address.sun_path + 1, sizeof(address.sun_path) - 1,
+		"x\n0000000000000000: 00000003 00000000 00000000 0001 03 %lu /forged",
+		(unsigned long)st.st_ino);
+	ck_assert_int_eq(bind(made, (struct sockaddr *)&address,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+			 0);
+	return made;
+}
+
+/* The peer of a socket of TCP stays known. Of two rows of a Unix socket, none is used. */
+START_TEST(forged_rows_of_sockets)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int own = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), forged[2];
+	static const uintptr_t none[3];
+	struct wait wait;
+
+	open_fds();
+	wait_look_detail(WAIT_ALL);
+	snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "wait_look %d", getpid());
+	ck_assert_int_eq(bind(own, (struct sockaddr *)&address, sizeof(address)), 0);
+	wait = wait_in(SYS_read, (uintptr_t)own, none);
+	ck_assert_msg(wait.object && strstr(wait.object, address.sun_path + 1), "%s", wait.object);
+	wait_clear(&wait);
+	wait_object_forget();
+	forged[0] = bind_row_of(own);
+	forged[1] = bind_row_of(fds[SOCKET_FD]);
+	wait = wait_in(SYS_read, (uintptr_t)own, none);
+	ck_assert_ptr_null(wait.object);
+	wait_clear(&wait);
+	wait = wait_in(SYS_read, (uintptr_t)fds[SOCKET_FD], none);
+	ck_assert_str_eq(wait.object, port);
+	wait_clear(&wait);
+	close(forged[0]);
+	close(forged[1]);
+	close(own);
+}
+END_TEST
+
 #define UNIX_LINE "00000000202c85e8: 00000002 00000000 00010000 0001 "
 
 static const struct {
@@ -298,6 +348,11 @@ static FILE *open_long_list(const char *path)
 
 static unsigned rows_found, rows_needed;
 
+static bool needs_list(bool is_unix)
+{
+	return !is_unix && rows_found < rows_needed;
+}
+
 static bool is_wanted_row(uint64_t inode)
 {
 	return inode == socket_rows[0].inode;
@@ -315,7 +370,7 @@ START_TEST(a_socket_after_many_closed_ones)
 {
 	closed_rows = 100000;
 	rows_needed = (unsigned)_i;
-	ck_assert(socket_table_read(open_long_list, is_wanted_row, find_row));
+	ck_assert(socket_table_read(open_long_list, needs_list, is_wanted_row, find_row));
 	ck_assert_uint_eq(rows_found, rows_needed < 2 ? 1 : 2);
 }
 END_TEST
@@ -325,7 +380,7 @@ START_TEST(a_socket_after_too_many_closed_ones)
 	rows_found = 0;
 	closed_rows = SOCKET_ROWS_MAX;
 	rows_needed = 1;
-	ck_assert(!socket_table_read(open_long_list, is_wanted_row, find_row));
+	ck_assert(!socket_table_read(open_long_list, needs_list, is_wanted_row, find_row));
 	ck_assert_uint_eq(rows_found, 0);
 }
 END_TEST
@@ -485,6 +540,7 @@ int main(void)
 	tcase_add_loop_test(tests, causes_of_calls, 0, COUNT(calls));
 	tcase_add_loop_test(tests, timers_of_event_loops, 0, COUNT(loops));
 	tcase_add_test(tests, pipes_and_sockets);
+	tcase_add_test(tests, forged_rows_of_sockets);
 	tcase_add_loop_test(tests, a_socket_after_many_closed_ones, 1, 4);
 	tcase_add_test(tests, a_socket_after_too_many_closed_ones);
 	tcase_add_loop_test(tests, lines_of_sockets, 0, COUNT(socket_rows));
