@@ -25,11 +25,22 @@ static uint64_t rate_between(struct tick_pair a, struct tick_pair b)
 	return (uint64_t)((unsigned __int128)(b.ticks - a.ticks) * SECOND_NS / (b.ns - a.ns));
 }
 
-static bool has_changed(const struct tick_rate *rate, struct tick_pair now)
+static bool differs(uint64_t rate, uint64_t from)
 {
-	uint64_t lately = rate_between(rate->last, now), most = rate->calibrated / 1000;
+	return rate > from + from / 1000 || rate < from - from / 1000;
+}
 
-	return lately > rate->calibrated + most || lately < rate->calibrated - most;
+/* LATELY is the rate since the last reading. While a machine is suspended, the monotonic clock stands still, and the
+ * counter may run on or begin again. So a new rate counts when it was measured twice. */
+static void tick_rate_compare(struct tick_rate *rate, uint64_t lately)
+{
+	if (!rate->calibrated || !differs(lately, rate->calibrated)) {
+		rate->other = 0;
+		return;
+	}
+	if (lately && !differs(lately, rate->other))
+		rate->calibrated = lately;
+	rate->other = lately;
 }
 
 uint64_t tick_rate_at(struct tick_rate *rate, struct tick_pair now)
@@ -37,10 +48,7 @@ uint64_t tick_rate_at(struct tick_rate *rate, struct tick_pair now)
 	if (!rate->first.ns || (!rate->calibrated && now.ticks < rate->first.ticks))
 		rate->first = rate->last = now;
 	if (is_long_enough(rate->last, now)) {
-		if (rate->calibrated && has_changed(rate, now)) {
-			rate->first = rate->last;
-			rate->calibrated = 0;
-		}
+		tick_rate_compare(rate, rate_between(rate->last, now));
 		rate->last = now;
 	}
 	if (!rate->calibrated && is_long_enough(rate->first, now))

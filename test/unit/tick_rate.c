@@ -44,7 +44,24 @@ START_TEST(a_counter_that_changes_its_rate_is_calibrated_anew)
 	for (int i = 0; i < 3; i++) {
 		pair.ns += 5 * SECOND;
 		pair.ticks += 5 * RATE / 2;
-		ck_assert_uint_eq(tick_rate_at(&rate, pair), RATE / 2);
+		ck_assert_uint_eq(tick_rate_at(&rate, pair), i ? RATE / 2 : RATE);
+	}
+}
+END_TEST
+
+/* The machine was suspended, or the process was stopped with its virtual machine: the counter runs on. */
+START_TEST(a_counter_that_jumps_has_the_same_rate)
+{
+	static const unsigned seconds[] = { 3600, 600, 5, 5 };
+	struct tick_pair pair;
+
+	at(0, 0);
+	ck_assert_uint_eq(at(10 * SECOND, 0), RATE);
+	pair = rate.last;
+	for (int i = 0; i < 4; i++) {
+		pair.ns += 5 * SECOND;
+		pair.ticks += seconds[i] * RATE;
+		ck_assert_uint_eq(tick_rate_at(&rate, pair), RATE);
 	}
 }
 END_TEST
@@ -56,7 +73,7 @@ START_TEST(a_counter_that_begins_anew_does_not_divide_by_it)
 	at(0, 0);
 	ck_assert_uint_eq(at(10 * SECOND, 0), RATE);
 	pair = (struct tick_pair){ .ns = START + 20 * SECOND, .ticks = 7 };
-	ck_assert_uint_eq(tick_rate_at(&rate, pair), 0);
+	ck_assert_uint_eq(tick_rate_at(&rate, pair), RATE);
 	pair = (struct tick_pair){ .ns = START + 30 * SECOND, .ticks = 7 + 10 * RATE };
 	tick_rate_at(&rate, pair);
 	pair = (struct tick_pair){ .ns = START + 40 * SECOND, .ticks = 7 + 20 * RATE };
@@ -71,6 +88,7 @@ int main(void)
 	tcase_add_test(tests, it_is_not_known_from_one_moment);
 	tcase_add_test(tests, it_is_the_same_in_every_chunk);
 	tcase_add_test(tests, a_counter_that_changes_its_rate_is_calibrated_anew);
+	tcase_add_test(tests, a_counter_that_jumps_has_the_same_rate);
 	tcase_add_test(tests, a_counter_that_begins_anew_does_not_divide_by_it);
 	return suite_run(tests);
 }
