@@ -89,6 +89,18 @@ uint64_t chunks_now_ns(const struct chunks *chunks)
 	return chunks->opened_realtime_ns + clock_monotonic_ns() - chunks->opened_monotonic_ns;
 }
 
+/* A larger difference between the clocks is not one of reading them: the wall clock was set, or the machine was suspended.
+ * Chunks that begin later have the new time, as other files of this moment do. */
+#define CLOCK_STEP_NS 1000000000
+
+static void chunks_follow_wall_clock(struct chunks *chunks)
+{
+	int64_t step_ns = (int64_t)(clock_realtime_ns() - chunks_now_ns(chunks));
+
+	if (step_ns > CLOCK_STEP_NS || step_ns < -CLOCK_STEP_NS)
+		chunks->opened_realtime_ns += (uint64_t)step_ns;
+}
+
 static int chunk_begin(const struct chunks *chunks, struct jfr_writer *jfr,
 		       const chunk_settings settings)
 {
@@ -102,7 +114,10 @@ static int chunk_begin(const struct chunks *chunks, struct jfr_writer *jfr,
 
 int chunks_begin(struct chunks *chunks)
 {
-	int err = chunk_begin(chunks, chunks->jfr, chunks->settings);
+	int err;
+
+	chunks_follow_wall_clock(chunks);
+	err = chunk_begin(chunks, chunks->jfr, chunks->settings);
 
 	if (!err && chunks_mem_is_apart(chunks) &&
 	    chunk_begin(chunks, chunks->mem, chunks->mem_settings))

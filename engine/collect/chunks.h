@@ -32,7 +32,8 @@ struct chunks {
 	chunk_settings mem_settings;
 	int mem_fd;
 	/* Wall clock and monotonic clock, read together at chunks_open(). The chunks' times follow
-	 * the monotonic clock, so that a clock adjustment leaves no gap. */
+	 * the monotonic clock, so that a small clock adjustment leaves no gap. After a larger one,
+	 * chunks_begin() moves the wall clock's. */
 	uint64_t opened_realtime_ns, opened_monotonic_ns;
 };
 
