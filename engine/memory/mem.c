@@ -559,9 +559,3 @@ bool mem_keep_frames(void)
 {
 	return !mem_sampling_state.live || mem_stacks_remove_unmarked(mark_all);
 }
-
-size_t mem_bytes(void)
-{
-	return mem_table_bytes() + mem_stacks_bytes() + MEM_STACKS_MAX * sizeof(struct live) +
-	       sizeof(bool[MEM_STACKS_MAX]) + MEM_STACK_DEPTH_MAX * sizeof(uintptr_t);
-}

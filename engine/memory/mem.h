@@ -105,9 +105,6 @@ void mem_collect(void (*each)(void *context, const struct mem_retained *retained
  * tried again later. By the same thread. */
 bool mem_keep_frames(void);
 
-/* Maximum memory of the sampler in bytes, without the port's. */
-size_t mem_bytes(void);
-
 /* For the interposers; async-signal-safe, errno preserved, also without sampling. */
 extern _Atomic bool mem_sampling __attribute__((visibility("hidden")));
 extern _Atomic uint64_t mem_limit_bytes __attribute__((visibility("hidden")));

@@ -35,12 +35,6 @@ static struct {
 _Static_assert(MEM_STACKS_MAX <= MEM_TREE_NODES, "an id fits a node's mark");
 _Static_assert(sizeof(struct mem_tree) <= 655360 + 64, "part of the sampler's 4 MiB");
 
-size_t mem_stacks_bytes(void)
-{
-	/* A second tree while the first is replaced. */
-	return 2 * sizeof(struct mem_tree) + MEM_STACKS_MAX * sizeof(struct stack);
-}
-
 int mem_stacks_open(void)
 {
 	struct mem_tree *tree;

@@ -64,6 +64,4 @@ void mem_stacks_fork_child(void);
 /* Stacks that were truncated or counted under stack 0 for lack of room, since open. */
 uint64_t mem_stacks_lost(void);
 
-size_t mem_stacks_bytes(void);
-
 #endif

@@ -42,11 +42,6 @@ static struct table *_Atomic opened;
 
 _Static_assert(sizeof(struct table) <= 1310720, "part of the sampler's 4 MiB");
 
-size_t mem_table_bytes(void)
-{
-	return sizeof(struct table) + sizeof(mem_filter);
-}
-
 int mem_table_open(void)
 {
 	struct table *t;

@@ -66,6 +66,4 @@ void mem_table_each(void (*visit)(void *context, const struct mem_allocation *al
 /* Remove all entries. */
 void mem_table_clear(void);
 
-size_t mem_table_bytes(void);
-
 #endif

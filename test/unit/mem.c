@@ -145,12 +145,6 @@ static struct mem_summary collect(void)
 	return summary;
 }
 
-START_TEST(bounded)
-{
-	ck_assert_uint_le(mem_bytes(), 4u << 20);
-}
-END_TEST
-
 START_TEST(from_birth_to_death)
 {
 	struct mem_summary s;
@@ -633,7 +627,6 @@ int main(void)
 	TCase *tcase = tcase_create("mem");
 
 	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, bounded);
 	tcase_add_test(tcase, from_birth_to_death);
 	tcase_add_test(tcase, a_walk_that_fails_still_names_the_caller);
 	tcase_add_test(tcase, an_unseen_free_heals);
