@@ -299,6 +299,8 @@ static int search_vdso(struct search *search)
 	err = process_memory_read(start, &header, sizeof(header));
 	if (err || header.e_shoff > VDSO_MAX)
 		return 0;
+	if (!header.e_shoff)
+		return search_image(search);
 	size = (size_t)header.e_shoff + (size_t)header.e_shnum * sizeof(Elf64_Shdr);
 	copy = malloc(size);
 	if (!copy)
@@ -308,7 +310,8 @@ static int search_vdso(struct search *search)
 		err = elf_open_buffer(&elf, copy, size);
 	if (!err && vdso_is_same(search->module, elf))
 		err = search_dynamic(search, elf);
-	search_entries(search, elf);
+	if (elf)
+		search_entries(search, elf);
 	elf_close(elf);
 	free(copy);
 	return is_fatal(err);

@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "engine/elf/elf.h"
+#include "engine/elf/image_symbols.h"
 #include "engine/modules/modules.h"
 #include "engine/symbols/debug_file.h"
+#include "engine/symbols/module_symbols.h"
 #include "engine/symbols/perf_map.h"
 #include "test/fixtures/suite.h"
 
@@ -486,6 +488,55 @@ START_TEST(vdso)
 }
 END_TEST
 
+struct named {
+	char name[64];
+};
+
+static int keep_name(void *context, const struct symbol_match *match, const char *text,
+		     const char *suffix)
+{
+	struct named *named = context;
+
+	(void)match;
+	snprintf(named->name, sizeof(named->name), "%s%s", text, suffix);
+	return 0;
+}
+
+/* Without section headers, as an emulator may map it, and with headers beyond its end. */
+START_TEST(vdso_without_sections)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	struct module module = { .path = "[vdso]" };
+	struct symbol_match match = { 0 };
+	struct named named = { "" };
+	struct elf *elf;
+	Elf64_Ehdr *copy;
+	Elf64_Sym symbol;
+
+	if (!header)
+		return;
+	copy = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(copy, MAP_FAILED);
+	memcpy(copy, header, header->e_shoff);
+	module.bias = (uintptr_t)copy;
+	copy->e_shoff = 0;
+	copy->e_shnum = 0;
+	ck_assert_int_eq(elf_open_image(&elf, (uintptr_t)copy, 1 << 16), 0);
+	ck_assert_int_eq(image_symbol(elf, "__vdso_getcpu", &symbol), 0);
+	elf_close(elf);
+	match.address = symbol.st_value;
+	ck_assert_int_eq(module_symbols_match(&module, &match, 1, keep_name, NULL, &named), 0);
+	ck_assert_ptr_nonnull(strstr(named.name, "getcpu"));
+
+	copy->e_shoff = 1 << 17;
+	copy->e_shnum = 20;
+	match = (struct symbol_match){ .address = symbol.st_value };
+	ck_assert_int_eq(module_symbols_match(&module, &match, 1, keep_name, NULL, &named), 0);
+	ck_assert(!match.found);
+	ck_assert_int_eq(munmap(copy, 1 << 16), 0);
+}
+END_TEST
+
 START_TEST(unknown_addresses_are_hexadecimal)
 {
 	uintptr_t pcs[] = { 0, 1, 0x1234, UINTPTR_MAX, (uintptr_t)&pcs };
@@ -613,6 +664,7 @@ int main(void)
 	tcase_add_test(tcase, own_executable_and_libc);
 	tcase_add_test(tcase, variables);
 	tcase_add_test(tcase, vdso);
+	tcase_add_test(tcase, vdso_without_sections);
 	tcase_add_test(tcase, unknown_addresses_are_hexadecimal);
 	tcase_add_test(tcase, code_made_at_run_time);
 	tcase_add_test(tcase, batches_and_chunks_agree);
