@@ -78,6 +78,8 @@ static int stubs_set_names(struct elf *elf, const Elf64_Shdr *symbols,
 				       sizeof(symbol));
 			if (err)
 				return err;
+			if (!symbol.st_name)
+				continue;
 			match->found = match->is_plt = true;
 			match->start = stubs[s].start;
 			match->name = symbol.st_name;

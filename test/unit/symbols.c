@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -307,6 +308,48 @@ START_TEST(stub_of_the_plt)
 	symbol = resolve(site + 4);
 	ck_assert_str_eq(symbol.name, "write@plt");
 	ck_assert_uint_eq(symbol.start, site);
+}
+END_TEST
+
+struct symbols_file {
+	struct elf *elf;
+	const Elf64_Shdr *table, *strings;
+	size_t number;
+	int fd;
+};
+
+static int remove_name(void *context, const Elf64_Sym *symbol)
+{
+	struct symbols_file *file = context;
+	const Elf64_Word none = 0;
+	char name[16];
+
+	if (elf_string(file->elf, file->strings, symbol->st_name, name, sizeof(name)) >= 0 &&
+	    !strcmp(name, "write"))
+		ck_assert_int_eq(
+			pwrite(file->fd, &none, sizeof(none),
+			       (off_t)(file->table->sh_offset + file->number * sizeof(*symbol))),
+			sizeof(none));
+	file->number++;
+	return 0;
+}
+
+START_TEST(stub_of_a_symbol_without_a_name)
+{
+	struct symbols_file file = { 0 };
+	char path[PATH_MAX];
+	uintptr_t site = first_called(load("lib.so"), "caller_of_write");
+
+	snprintf(path, sizeof(path), "%s/lib.so", directory);
+	file.fd = open(path, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_ge(file.fd, 0);
+	ck_assert_int_eq(elf_open(&file.elf, path), 0);
+	file.table = elf_find_section_type(file.elf, SHT_DYNSYM);
+	file.strings = elf_section(file.elf, file.table->sh_link);
+	ck_assert_int_eq(elf_symbols(file.elf, file.table, remove_name, &file), 0);
+	elf_close(file.elf);
+	close(file.fd);
+	ck_assert_ptr_nonnull(strstr(resolve(site).name, "lib.so+0x"));
 }
 END_TEST
 
@@ -656,6 +699,7 @@ int main(void)
 	tcase_add_loop_test(tcase, packed_symbols, 0, 2);
 	tcase_add_loop_test(tcase, packed_symbols_spoilt, 0, 5);
 	tcase_add_loop_test(tcase, stub_of_the_plt, 0, 3);
+	tcase_add_test(tcase, stub_of_a_symbol_without_a_name);
 	tcase_add_loop_test(tcase, stub_of_a_function_that_is_chosen, 0, 3);
 	tcase_add_loop_test(tcase, file_is_gone_or_another, 0, 4);
 	tcase_add_test(tcase, file_is_gone_and_had_no_build_id);
