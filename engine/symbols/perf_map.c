@@ -3,15 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fd.h"
+#include "engine/process/perf_list.h"
 
 #define BUFFER_BYTES 32768
 
@@ -26,11 +25,6 @@ struct reading {
 	char *buffer;
 	bool is_inside_line; /* in a line whose start was not read: the rest of it is skipped */
 };
-
-void perf_map_path(char *path, size_t size)
-{
-	snprintf(path, size, "/tmp/perf-%d.map", getpid());
-}
 
 /* Parse a hexadecimal number at *AT and advance *AT past it. */
 static bool parse_hex(char **at, uint64_t *value)
@@ -118,19 +112,6 @@ static int reading_read_lines(struct reading *reading, int fd, uint64_t *at, uin
 	return 0;
 }
 
-static int open_list(const char *path, struct stat *st)
-{
-	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, st) || !S_ISREG(st->st_mode) || st->st_uid != geteuid()) {
-		close(fd);
-		return -EPERM;
-	}
-	return fd;
-}
-
 /* Offset to read from: the first byte that the least read entry has not seen. */
 static uint64_t first_unread(struct perf_map *map, const struct stat *st,
 			     struct symbol_entry **entries, size_t count)
@@ -157,7 +138,7 @@ int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry
 	uint64_t at, size;
 	int fd, err = 0;
 
-	fd = open_list(path, &st);
+	fd = perf_list_open(path, &st);
 	if (fd < 0)
 		return fd;
 	at = first_unread(map, &st, entries, count);

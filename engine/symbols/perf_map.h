@@ -17,12 +17,8 @@ struct perf_map {
 
 /* Complete ENTRIES, sorted by address, and store their names in STRINGS. For each entry, only the
  * part of the file after its last lookup is read. If two lines contain an address, the later one
- * counts, since code moves. PATH must be a regular file of this user and not a link, since any user
- * may create files there. Returns 0, or -errno with the entries unchanged. */
+ * counts, since code moves. perf_list_open() opens PATH. Returns 0, or -errno with the entries unchanged. */
 int perf_map_resolve(struct perf_map *map, const char *path, struct symbol_entry **entries,
 		     size_t count, struct string_pool *strings);
-
-/* Write the path for this process to PATH, which has SIZE bytes. */
-void perf_map_path(char *path, size_t size);
 
 #endif

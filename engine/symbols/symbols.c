@@ -10,6 +10,7 @@
 
 #include "engine/modules/function_starts.h"
 #include "engine/modules/modules.h"
+#include "engine/process/perf_list.h"
 #include "engine/symbols/demangle.h"
 #include "engine/symbols/module_symbols.h"
 #include "engine/symbols/perf_map.h"
@@ -217,7 +218,7 @@ static int symbols_name_generated(struct symbols *symbols, const uintptr_t *pcs,
 		if (!modules_find(pcs[i]))
 			entries[n++] = symbol_cache_find(&symbols->cache, 0, pcs[i]);
 	if (n) {
-		perf_map_path(path, sizeof(path));
+		perf_list_path(path, sizeof(path));
 		err = perf_map_resolve(&symbols->perf_map, path, entries, n,
 				       &symbols->cache.strings);
 	}

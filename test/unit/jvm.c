@@ -2,9 +2,13 @@
  * followed by its native caller. */
 #include "engine/runtime/jvm/jvm.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "core/preload_code.h"
 #include "arch/arch.h"
@@ -13,6 +17,7 @@
 #include "engine/modules/modules.h"
 #include "engine/reading/walk_budget.h"
 #include "engine/runtime/frame_table.h"
+#include "engine/runtime/jvm/jvm_find.h"
 #include "engine/unwind/unwind.h"
 #include "test/fixtures/suite.h"
 
@@ -64,6 +69,39 @@ START_TEST(one_frame_a_run)
 	native.count = 7;
 	jvm.has_names = true;
 	ck_assert_uint_eq(jvm_mix(&jvm, &native, out), 0);
+}
+END_TEST
+
+static void write_list(const char *path)
+{
+	FILE *file = fopen(path, "we");
+
+	ck_assert_ptr_nonnull(file);
+	fputs("1000 10 name\n", file);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Any user may create a file with that name. */
+START_TEST(names_of_its_own)
+{
+	struct jvm jvm = { .has_names = false };
+	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	ck_assert(!jvm_find_names(&jvm));
+	write_list(path);
+	if (!chown(path, 12345, 12345))
+		ck_assert(!jvm_find_names(&jvm));
+	ck_assert_int_eq(unlink(path), 0);
+	write_list(path);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, old, 0), 0);
+	ck_assert(!jvm_find_names(&jvm));
+	write_list(path);
+	ck_assert(jvm_find_names(&jvm));
+	ck_assert(jvm.has_names);
+	ck_assert_int_eq(unlink(path), 0);
 }
 END_TEST
 
@@ -187,6 +225,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, one_frame_a_run);
+	tcase_add_test(tcase, names_of_its_own);
 	if (ARCH_RA == 16) {
 		tcase_add_test(tcase, left_by_the_stub);
 		tcase_add_test(tcase, many_frames_without_a_stub);

@@ -2,12 +2,15 @@
 #include "engine/symbols/perf_map.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "engine/process/perf_list.h"
 #include "test/fixtures/suite.h"
 
 static char directory[] = "/tmp/asprof-perf-map-XXXXXX";
@@ -168,12 +171,31 @@ START_TEST(not_ours_is_refused)
 }
 END_TEST
 
+/* A process with the same number, which has ended, wrote it. */
+START_TEST(of_an_earlier_process_is_refused)
+{
+	struct symbol_entry entry = { .address = 0x1000 }, *entries = &entry;
+	struct timespec times[2];
+
+	append("1000 10 name\n");
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= 3600;
+	times[1] = times[0];
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+	ck_assert_int_eq(perf_map_resolve(&map, path, &entries, 1, &strings), -ESTALE);
+	ck_assert_ptr_null(entry.name);
+	append("1000 10 name\n");
+	ck_assert_int_eq(perf_map_resolve(&map, path, &entries, 1, &strings), 0);
+	ck_assert_str_eq(entry.name, "name");
+}
+END_TEST
+
 START_TEST(path_has_the_pid)
 {
 	char expected[64];
 
 	snprintf(expected, sizeof(expected), "/tmp/perf-%d.map", (int)getpid());
-	perf_map_path(path, sizeof(path));
+	perf_list_path(path, sizeof(path));
 	ck_assert_str_eq(path, expected);
 	snprintf(path, sizeof(path), "%s/list", directory);
 }
@@ -190,6 +212,7 @@ int main(void)
 	tcase_add_test(tcase, long_lists_and_long_lines);
 	tcase_add_test(tcase, half_a_line_says_nothing);
 	tcase_add_test(tcase, not_ours_is_refused);
+	tcase_add_test(tcase, of_an_earlier_process_is_refused);
 	tcase_add_test(tcase, path_has_the_pid);
 	return suite_run(tcase);
 }

@@ -19,7 +19,7 @@
 #include "engine/modules/modules.h"
 #include "engine/symbols/debug_file.h"
 #include "engine/symbols/module_symbols.h"
-#include "engine/symbols/perf_map.h"
+#include "engine/process/perf_list.h"
 #include "test/fixtures/suite.h"
 
 static char directory[64] = "/tmp/asprof-symbols-XXXXXX";
@@ -609,7 +609,7 @@ START_TEST(code_made_at_run_time)
 
 	ck_assert_int_eq(modules_open(), 0);
 	ck_assert_str_eq(resolve(pc).module, "");
-	perf_map_path(path, sizeof(path));
+	perf_list_path(path, sizeof(path));
 	file = fopen(path, "w");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, "%zx 100 JS:*hot file.js:1:2\n", (size_t)code);

@@ -1,10 +1,10 @@
 /* Search for a Java machine in this process. */
 #include "engine/runtime/jvm/jvm_find.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include "engine/elf/image_symbols.h"
+#include "engine/process/perf_list.h"
 
 /* Only HotSpot has both; other machines have other stack layouts. */
 static const char *const symbols[] = { "JNI_CreateJavaVM", "gHotSpotVMStructs" };
@@ -27,11 +27,17 @@ int jvm_find(struct jvm *jvm, struct elf *image, const struct module *module)
 
 bool jvm_find_names(struct jvm *jvm)
 {
+	struct stat st;
 	char path[64];
+	int fd;
 
 	if (jvm->has_names)
 		return false;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	jvm->has_names = !access(path, R_OK);
-	return jvm->has_names;
+	perf_list_path(path, sizeof(path));
+	fd = perf_list_open(path, &st);
+	if (fd < 0)
+		return false;
+	close(fd);
+	jvm->has_names = true;
+	return true;
 }
