@@ -8,6 +8,7 @@
 
 #include "core/shared.h"
 #include "engine/elf/elf.h"
+#include "engine/elf/module_file.h"
 #include "engine/process/mapped_file.h"
 #include "engine/reading/memory_check.h"
 #include "engine/reading/memory_reader.h"
@@ -141,7 +142,8 @@ static void image_set_headers_of_mapping(struct image *image, const struct link_
 
 	if (mapped_file_at(&file, (uintptr_t)map->l_ld))
 		return;
-	if (!image_set_mapped_headers(image, file.start, map) && !elf_open(&elf, file.path))
+	if (!image_set_mapped_headers(image, file.start, map) &&
+	    !module_file_open_elf(&elf, file.path))
 		image_set_headers(image, elf, map);
 	free(file.path);
 }

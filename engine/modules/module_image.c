@@ -3,7 +3,6 @@
 #include "engine/modules/module_image.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "core/fd.h"
 #include "engine/elf/build_id.h"
 #include "engine/elf/elf.h"
+#include "engine/elf/module_file.h"
 #include "engine/reading/process_memory.h"
 
 const Elf64_Phdr *image_phdr(const struct image *image, uint32_t type)
@@ -93,7 +93,7 @@ void image_open(struct image *image)
 
 	image->fd = -1;
 	if (image->path[0] == '/' && image->phdr_count)
-		fd = fd_raise(open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+		fd = module_file_open(image->path);
 	if (fd >= 0 && !file_is_same(image, fd)) {
 		close(fd);
 		fd = -1;
@@ -113,7 +113,9 @@ static bool has_headers_of(const struct elf *elf, const struct image *image)
 
 int image_elf(const struct image *image, struct elf **elf)
 {
-	int err = image->path[0] == '/' && image->phdr_count ? elf_open(elf, image->path) : -ENOENT;
+	int err = image->path[0] == '/' && image->phdr_count
+			  ? module_file_open_elf(elf, image->path)
+			  : -ENOENT;
 
 	if (!err && !has_headers_of(*elf, image)) {
 		elf_close(*elf);

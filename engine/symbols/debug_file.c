@@ -8,6 +8,7 @@
 
 #include "core/text/hex.h"
 #include "engine/elf/elf_identity.h"
+#include "engine/elf/module_file.h"
 #include "engine/reading/process_memory.h"
 
 /* A checksum reads the whole file, in each chunk with new addresses of that file. */
@@ -63,7 +64,7 @@ static bool is_mapped_file(struct elf *elf, const struct mapped_file *mapped)
 static int open_same(struct elf **out, const char *path, const struct mapped_file *mapped)
 {
 	struct elf *elf;
-	int err = elf_open(&elf, path);
+	int err = module_file_open_elf(&elf, path);
 
 	if (err)
 		return err;
@@ -117,7 +118,7 @@ static int open_by_build_id(struct elf **out, const char *root, const uint8_t *i
 	n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	err = elf_open(&elf, path);
+	err = module_file_open_elf(&elf, path);
 	if (err)
 		return err;
 	if (!same_build_id(elf, id, size)) {
@@ -157,7 +158,7 @@ static int open_by_link(struct elf **out, struct elf *file, const char *path, co
 			     path, places[i][1], name);
 		/* A file whose link names the file itself adds nothing. */
 		if (n < 0 || (size_t)n >= sizeof(candidate) || strcmp(candidate, path) == 0 ||
-		    elf_open(&elf, candidate))
+		    module_file_open_elf(&elf, candidate))
 			continue;
 		if (is_linked(elf, id, id_size, crc)) {
 			*out = elf;

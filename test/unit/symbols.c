@@ -413,6 +413,20 @@ START_TEST(file_is_gone_or_another)
 }
 END_TEST
 
+/* Another user has put a file with the same build-id where the library's file was, in a directory below /tmp. */
+START_TEST(file_is_of_another_user)
+{
+	void *library = load("lib.so");
+
+	if (shell("sed s/hidden_one/secret_one/g lib.so >other.so && chown 12345 other.so && "
+		  "mv other.so lib.so"))
+		return; /* only root can do that */
+	expect_place(library, "lib.so");
+	ck_assert_int_eq(shell("chown 0 lib.so"), 0);
+	expect((uintptr_t)call(library, "address_of_hidden") + 2, "secret_one", "lib.so");
+}
+END_TEST
+
 START_TEST(file_is_gone_and_had_no_build_id)
 {
 	void *library;
@@ -702,6 +716,7 @@ int main(void)
 	tcase_add_test(tcase, stub_of_a_symbol_without_a_name);
 	tcase_add_loop_test(tcase, stub_of_a_function_that_is_chosen, 0, 3);
 	tcase_add_loop_test(tcase, file_is_gone_or_another, 0, 4);
+	tcase_add_test(tcase, file_is_of_another_user);
 	tcase_add_test(tcase, file_is_gone_and_had_no_build_id);
 	tcase_add_test(tcase, library_is_closed);
 	tcase_add_test(tcase, cpp_and_rust_types);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "engine/elf/module_file.h"
 #include "engine/reading/process_memory.h"
 #include "engine/runtime/go/go_table.h"
 
@@ -133,7 +134,7 @@ static int find_symbol(const char *path, uint64_t *value)
 {
 	struct symbol_search search = { 0 };
 	const Elf64_Shdr *table;
-	int err = elf_open(&search.file, path);
+	int err = module_file_open_elf(&search.file, path);
 
 	if (err)
 		return err;

@@ -1,0 +1,59 @@
+/* Opens the files of modules, unless any user may have created them. */
+#include "engine/elf/module_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fd.h"
+
+/* Whether any user may create files in a directory of PATH. */
+static bool is_open_to_all(const char *path)
+{
+	char directory[PATH_MAX];
+	struct stat st;
+	char *slash;
+
+	if (*path != '/' || strlen(path) >= sizeof(directory))
+		return true;
+	strcpy(directory, path);
+	while ((slash = strrchr(directory, '/'))) {
+		slash[slash == directory] = '\0';
+		if (stat(directory, &st) || st.st_mode & S_IWOTH)
+			return true;
+		if (slash == directory)
+			break;
+	}
+	return false;
+}
+
+int module_file_open(const char *path)
+{
+	/* With O_NONBLOCK, opening a FIFO does not block before the FIFO is refused. */
+	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+	struct stat st;
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = -EINVAL;
+	else if (st.st_uid && st.st_uid != geteuid() && is_open_to_all(path))
+		err = -EPERM;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+int module_file_open_elf(struct elf **out, const char *path)
+{
+	int fd = module_file_open(path);
+
+	return fd < 0 ? fd : elf_open_fd(out, fd);
+}
