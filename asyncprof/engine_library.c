@@ -113,17 +113,21 @@ static bool memory_limits_suffice(void)
 	       limit_allows(RLIMIT_DATA, use.data_bytes + DATA_ROOM_BYTES);
 }
 
-/* Read the library before the dynamic linker does: a fork waits for its lock, and should not wait for a disk. */
-static void library_read_ahead(const char *path)
+/* Read the library before the dynamic linker does: a fork waits for its lock, and should not wait for a disk. Returns
+ * false for a FIFO or a device, where the dynamic linker could wait for ever. */
+static bool library_read_ahead(const char *path)
 {
 	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	struct stat st;
+	bool is_file;
 
 	if (fd < 0)
-		return;
-	if (!system_stat(fd, &st) && S_ISREG(st.st_mode))
+		return true; /* the dynamic linker finds the reason */
+	is_file = !system_stat(fd, &st) && S_ISREG(st.st_mode);
+	if (is_file)
 		readahead(fd, 0, (size_t)st.st_size);
 	close(fd);
+	return is_file;
 }
 
 static int functions_fill_in(struct engine_functions *functions, void *handle, const char *library,
@@ -204,7 +208,8 @@ int engine_library_open(struct engine_functions *functions, const char *library,
 				   "memory for %s; "
 				   "ASPROF_AGENT_ENGINE=builtin needs less",
 				   library);
-	library_read_ahead(path);
+	if (!library_read_ahead(path))
+		return problem_set(problem, "cannot load %s: it is not a regular file", library);
 	owner_process_set();
 	loader_gate_enter();
 	err = library_load(functions, library, path, problem);

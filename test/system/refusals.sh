@@ -53,6 +53,9 @@ fi
 
 with_library "missing library" "cannot find $work/none.so: .*" "$work/none.so"
 with_library "not a library" "cannot load $work/text.so: .*" "$work/text.so"
+mkfifo -m 0666 "$work/fifo.so"
+(as_user=(timeout 60 "${as_user[@]}") && with_library "library that is a FIFO" \
+	"cannot load $work/fifo.so: it is not a regular file" "$work/fifo.so") || exit 1
 with_library "unreadable library" "cannot load $work/locked.so: .*" "$work/locked.so"
 with_library "library without the symbols" "it has no asprof_[a-z]*" "$work/partial.so"
 refused "not a library, but another engine" "cannot load .*; the builtin engine is used instead" \
