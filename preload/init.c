@@ -292,7 +292,9 @@ void process_change_engine(void)
 /* async-profiler's state belongs to threads that do not exist here, and they may hold its locks. */
 static void async_profiler_disable(void)
 {
-	if (config.engine == ENGINE_ASYNC_PROFILER || (agent_engine() && !agent_serves_engine())) {
+	/* Before the engine starts, async-profiler is likely. */
+	if (config.engine == ENGINE_ASYNC_PROFILER ||
+	    (shared->async_profiler && !agent_serves_engine())) {
 		shared->async_profiler_lost = true;
 		config.engine_options = NULL; /* for async-profiler */
 	}

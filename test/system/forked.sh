@@ -50,6 +50,13 @@ done
 	grep -q 'async-profiler does not live through a fork; the builtin' "$work/err" ||
 	fail "what engine a child has is not told: $(cat "$work/err")"
 
+# Forked before the parent has an engine: the options are for async-profiler.
+[ -z "${ASPROF_TEST_LIB:-}" ] || {
+	run early auto START_DELAY=300ms ENGINE_OPTIONS=event=ctimer
+	# shellcheck disable=SC2086
+	each_is_profiled "early, with options" $workers
+}
+
 # Forked before the parent has an agent.
 # shellcheck disable=SC2086
 {
