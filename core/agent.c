@@ -170,6 +170,16 @@ void agent_request_report(void)
 	agent_request_flush();
 }
 
+/* Time that the program has waited in agent_before_exit(): it counts as a part of the wait at its end. */
+static _Atomic uint64_t exit_waited_ns;
+
+static uint64_t time_left_ns(uint64_t timeout_ns)
+{
+	uint64_t waited_ns = atomic_load(&exit_waited_ns);
+
+	return timeout_ns > waited_ns ? timeout_ns - waited_ns : 0;
+}
+
 int agent_stop(uint64_t timeout_ns)
 {
 	uint32_t state = atomic_load(&shared->agent.state);
@@ -178,7 +188,7 @@ int agent_stop(uint64_t timeout_ns)
 
 	if (state == AGENT_NONE || own_thread_is())
 		return -ESRCH;
-	deadline = clock_monotonic_ns() + timeout_ns;
+	deadline = clock_monotonic_ns() + time_left_ns(timeout_ns);
 	atomic_store(&shared->agent.stop_by_ns, deadline);
 	while (!atomic_compare_exchange_weak(&shared->agent.state, &state, state | AGENT_STOP))
 		if (state == AGENT_NONE)
@@ -298,12 +308,13 @@ void agent_follow(uint32_t change, uint64_t timeout_ns)
 void agent_before_exit(uint64_t timeout_ns)
 {
 	static const struct timespec a_while = { .tv_nsec = 500000 };
-	uint64_t deadline = clock_monotonic_ns() + timeout_ns;
+	uint64_t began_ns = clock_monotonic_ns();
 	uint32_t delayed = AGENT_DELAYED;
 
 	atomic_compare_exchange_strong(&shared->agent.state, &delayed, AGENT_DELAYED | AGENT_STOP);
-	while (agent_get_phase() == AGENT_STARTING && clock_monotonic_ns() < deadline)
+	while (agent_get_phase() == AGENT_STARTING && clock_monotonic_ns() < began_ns + timeout_ns)
 		kernel_call4(SYS_nanosleep, (long)&a_while, 0, 0, 0);
+	atomic_store(&exit_waited_ns, clock_monotonic_ns() - began_ns);
 }
 
 void agent_forget(void)
@@ -312,6 +323,7 @@ void agent_forget(void)
 	atomic_store(&shared->agent.setting.state, SETTING_NONE);
 	atomic_store(&shared->agent.memory_bytes, 0);
 	atomic_store(&shared->memory.captures, 0);
+	atomic_store(&exit_waited_ns, 0);
 	atomic_store(&shared->agent.state, AGENT_NONE);
 	atomic_store(&shared->agent.wake.pending, 0);
 	atomic_store(&shared->agent.failure, 0);

@@ -77,7 +77,7 @@ void agent_follow(uint32_t change, uint64_t timeout_ns);
 
 /* exit(3) was called, and its handlers are about to run. From now on no engine is loaded: exit handlers of a library
  * would free its data while its constructors still run. A start that is still delayed is cancelled; one that has begun is
- * waited for, at most TIMEOUT_NS. */
+ * waited for, at most TIMEOUT_NS. agent_stop() waits that much less. */
 void agent_before_exit(uint64_t timeout_ns);
 
 /* Reset the state in a forked child, which has no agent. */

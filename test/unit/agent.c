@@ -575,6 +575,20 @@ START_TEST(stop_in_the_delay_touches_nothing)
 }
 END_TEST
 
+/* The program waits for the start of an engine and for the last report, together no longer than its time limit. */
+START_TEST(the_wait_for_a_start_counts_at_the_end)
+{
+	uint64_t began;
+
+	atomic_store(&shared->agent.state, AGENT_STARTING);
+	agent_before_exit(SECOND);
+	began = clock_monotonic_ns();
+	ck_assert_int_eq(agent_stop(SECOND), -ETIMEDOUT);
+	ck_assert_uint_lt(shared->agent.stop_by_ns, began + SECOND);
+	agent_forget();
+}
+END_TEST
+
 static void ask_at_the_end(void)
 {
 	agent_request_report();
@@ -653,6 +667,7 @@ int main(void)
 	tcase_add_test(c, flush_reports_at_once);
 	tcase_add_test(c, flush_during_a_report_waits_for_the_next);
 	tcase_add_test(c, stop_in_the_delay_touches_nothing);
+	tcase_add_test(c, the_wait_for_a_start_counts_at_the_end);
 	tcase_add_test(c, a_question_at_the_end_is_answered);
 	tcase_add_test(c, the_first_interval_is_whole_with_a_bucket);
 	tcase_add_test(c, starts_again_after_a_stop);
