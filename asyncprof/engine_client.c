@@ -27,6 +27,7 @@ static struct {
 	struct wake *wake;
 	char problem[MAILBOX_PROBLEM_MAX];
 	uint64_t skipped_before; /* the mailbox's number at the start of the engine */
+	bool starts_in_java;     /* the request starts sampling in a Java process */
 } client;
 
 static bool mailbox_change_state(struct mailbox *mailbox, uint32_t from, uint32_t to)
@@ -54,18 +55,35 @@ static uint64_t request_timeout_ns(uint64_t sent_ns)
 	return time_min(sent_ns + ENGINE_CLIENT_TIMEOUT_NS, stop_ns > min_ns ? stop_ns : min_ns);
 }
 
+/* Interval of the checks whether the exit of the Java VM blocks the thread. */
+#define BLOCKED_CHECK_NS 20000000u
+
+/* True if the request is to start sampling in a Java process that exits. */
+static bool start_may_block(void)
+{
+	return client.starts_in_java && (atomic_load(&client.mailbox->is_exiting) ||
+					 atomic_load(&shared->agent.state) & AGENT_STOP);
+}
+
 /* Returns false if there is no answer; then there never will be one. Meanwhile stored lines of the log are written,
  * also those of the thread `asprof-engine`. */
 static bool mailbox_wait_for_answer(struct mailbox *mailbox)
 {
-	uint64_t sent_ns = clock_monotonic_ns(), end_ns;
+	uint64_t sent_ns = clock_monotonic_ns(), end_ns, check_ns;
+	struct java_sleep sleep = { 0 };
 
 	while (atomic_load(&mailbox->state) == MAILBOX_REQUESTED) {
 		log_write_queued();
 		privileges_follow(false);
 		end_ns = request_timeout_ns(sent_ns);
+		check_ns = privileges_due_ns();
+		if (start_may_block()) {
+			check_ns = clock_monotonic_ns() + BLOCKED_CHECK_NS;
+			if (java_blocks(atomic_load(&mailbox->thread), &sleep))
+				end_ns = sent_ns;
+		}
 		if (clock_monotonic_ns() < end_ns)
-			wake_wait(client.wake, time_min(end_ns, privileges_due_ns()));
+			wake_wait(client.wake, time_min(end_ns, check_ns));
 		else if (mailbox_change_state(mailbox, MAILBOX_REQUESTED, MAILBOX_ABANDONED))
 			break;
 	}
@@ -144,7 +162,8 @@ static int client_start(const struct engine_start *wanted)
 	struct engine_start start = *wanted;
 	int err;
 
-	if (!java_is_loaded())
+	client.starts_in_java = java_is_loaded();
+	if (!client.starts_in_java)
 		start.lock_ns = ENGINE_OFF; /* async-profiler would not start */
 	err = start_string_write(&command, &start);
 	if (err) {
@@ -153,7 +172,10 @@ static int client_start(const struct engine_start *wanted)
 		log_debug(NAME ": %s", buf_string(&command));
 		client.skipped_before = atomic_load(&client.mailbox->skipped);
 		err = client_run(buf_string(&command));
+		if (err && start_may_block())
+			err = -ECANCELED;
 	}
+	client.starts_in_java = false;
 	buf_free(&command);
 	return err;
 }

@@ -50,7 +50,6 @@ static bool is_loaded, has_own_table;
 /* The constructors of the modules that the program began with have run. */
 static atomic_bool program_has_started;
 
-static pid_t thread_id;
 static bool is_sampling; /* the library was started and not stopped */
 static bool has_started; /* by this thread or an earlier one */
 static bool has_hooks;   /* the library has hooks in functions that the program calls */
@@ -120,7 +119,7 @@ static void on_out_of_memory(void)
 {
 	uint32_t requested = MAILBOX_REQUESTED;
 
-	if (system_thread() != thread_id)
+	if (system_thread() != atomic_load(&mailbox.thread))
 		return;
 	timer_calls_stop_all();
 	snprintf(mailbox.problem, sizeof(mailbox.problem),
@@ -320,7 +319,7 @@ static void engine_thread_serve(void)
 
 static void *engine_thread_run(void *unused)
 {
-	thread_id = system_thread();
+	atomic_store(&mailbox.thread, system_thread());
 	/* Java reads classes by descriptors that it opened, in any thread that needs a class, and the library needs
 	 * some. So in a Java process this thread has the program's table. */
 	has_own_table = !library_path_program_is_java() && !own_fds_leave_for_engine();
@@ -402,6 +401,12 @@ bool async_profiler_call(void (*call)(void))
 	atomic_store(&first_call, call);
 	engine_thread_wake();
 	return true;
+}
+
+void async_profiler_on_exit(void)
+{
+	atomic_store(&mailbox.is_exiting, true);
+	wake_up(&shared->agent.wake);
 }
 
 void async_profiler_end(void)

@@ -69,3 +69,27 @@ bool java_wait_until_started(struct wake *wake)
 		wake_up(wake);
 	return goes_on;
 }
+
+/* Return the number of the sleep that thread TID is in; 0 if it runs, or this is unknown. */
+static uint64_t thread_sleep_number(pid_t tid)
+{
+	static const char count[] = "\nvoluntary_ctxt_switches:";
+	char text[4096];
+	const char *at;
+
+	if (proc_file_read_of(tid, "status", text, sizeof(text)) < 0 ||
+	    !strstr(text, "\nState:\tS"))
+		return 0;
+	at = strstr(text, count);
+	return at ? strtoull(at + strlen(count), NULL, 10) : 0;
+}
+
+bool java_blocks(pid_t tid, struct java_sleep *sleep)
+{
+	uint64_t number = thread_sleep_number(tid), now_ns = clock_monotonic_ns();
+
+	if (number && number == sleep->number)
+		return now_ns - sleep->since_ns >= JAVA_BLOCKED_NS;
+	*sleep = (struct java_sleep){ number, now_ns };
+	return false;
+}

@@ -3,6 +3,8 @@
 #define ASYNCPROF_JAVA_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "core/wake.h"
 
@@ -12,5 +14,15 @@ bool java_is_loaded(void);
 /* Wait until the Java VM has started, at most ten seconds: with some settings (-XX:-UsePerfData) nothing shows it. WAKE
  * may be woken for another reason; then it still is on return. Returns false when the agent must end. */
 bool java_wait_until_started(struct wake *wake);
+
+/* A sleep of a thread. Zeroed for java_blocks(). */
+struct java_sleep {
+	uint64_t number, since_ns;
+};
+
+/* True if thread TID has slept since the last calls, at least JAVA_BLOCKED_NS. A Java VM that exits blocks each thread
+ * that enters it, for ever. */
+#define JAVA_BLOCKED_NS 100000000u
+bool java_blocks(pid_t tid, struct java_sleep *sleep);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/asprof.h"
 #include "core/agent/async_profiler.h"
@@ -35,6 +36,8 @@ enum mailbox_request {
 struct mailbox {
 	_Atomic uint32_t state;   /* enum mailbox_state */
 	_Atomic uint32_t changes; /* changes of STATE for the thread, and other wakeups; a futex */
+	_Atomic pid_t thread;     /* the thread's id */
+	atomic_bool is_exiting;   /* the program has called exit(3) */
 	struct wake *client;      /* woken when there is an answer */
 
 	enum mailbox_request request;

@@ -563,8 +563,10 @@ typedef int at_thread_exit(void (*destroy)(void *), void *object, void *dso);
 static void before_exit(void *unused)
 {
 	(void)unused;
-	if (exit_is_armed())
-		agent_before_exit(config.exit_timeout_ns);
+	if (!exit_is_armed())
+		return;
+	async_profiler_on_exit();
+	agent_before_exit(config.exit_timeout_ns);
 }
 
 /* By name, because glibc before 2.18 lacks it. (It allocates memory, so not every program calls it.) */

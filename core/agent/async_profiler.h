@@ -32,6 +32,9 @@ void async_profiler_start(const struct config *config);
  * async_profiler_start(). False when there is no such thread. */
 bool async_profiler_call(void (*call)(void));
 
+/* exit(3) was called. Before agent_before_exit(). */
+void async_profiler_on_exit(void);
+
 /* End the thread: the agent has ended or did not start. Uses nothing of the C library. */
 void async_profiler_end(void);
 

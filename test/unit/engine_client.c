@@ -3,10 +3,16 @@
 #include "asyncprof/engine_client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "asyncprof/java.h"
 #include "core/agent/failure.h"
 #include "core/agent_phase.h"
 #include "core/clock.h"
@@ -247,6 +253,58 @@ START_TEST(who_does_not_answer_is_left)
 }
 END_TEST
 
+/* A mapped file of that name makes this a process of Java. */
+static void *load_java(void)
+{
+	char dir[] = "/tmp/engine_client.XXXXXX", path[64];
+	void *library;
+	int fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/libjvm.so", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	library = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(library, MAP_FAILED);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
+	return library;
+}
+
+static _Atomic uint32_t never;
+
+static bool blocks_in_java(void)
+{
+	if (strncmp(mailbox.text, "start", strlen("start")))
+		return repeats();
+	atomic_store(&mailbox.thread, (pid_t)syscall(SYS_gettid));
+	atomic_fetch_or(&shared->agent.state, AGENT_STOP);
+	futex_wait(&never, 0, NULL);
+	return false;
+}
+
+/* The exit of the Java VM waits for the agent, and blocks the thread that starts async-profiler: there is nothing to wait
+ * for. */
+START_TEST(a_start_at_the_exit_of_java_is_left)
+{
+	uint64_t began = clock_monotonic_ns();
+	void *library;
+
+	open_engine(blocks_in_java);
+	library = load_java();
+	atomic_store(&shared->agent.stop_by_ns, began + ENGINE_CLIENT_TIMEOUT_NS);
+	atomic_store(&shared->agent.state, AGENT_STARTING);
+	ck_assert_int_eq(engine.start(&start), -ECANCELED);
+	ck_assert_uint_ge(clock_monotonic_ns() - began, JAVA_BLOCKED_NS);
+	ck_assert_uint_lt(clock_monotonic_ns() - began, ENGINE_CLIENT_TIMEOUT_NS / 2);
+	ck_assert_uint_eq(atomic_load(&mailbox.state), MAILBOX_ABANDONED);
+	munmap(library, 4096);
+	atomic_store(&never, 1);
+	futex_wake(&never);
+}
+END_TEST
+
 START_TEST(no_thread_could_be_started)
 {
 	engine_client_close(&mailbox);
@@ -273,6 +331,7 @@ int main(void)
 	tcase_add_test(c, a_library_cannot_be_loaded);
 	tcase_add_test(c, no_other_wake_is_lost);
 	tcase_add_test(c, who_does_not_answer_is_left);
+	tcase_add_test(c, a_start_at_the_exit_of_java_is_left);
 	tcase_add_test(c, no_thread_could_be_started);
 	return suite_run(c);
 }
