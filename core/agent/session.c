@@ -805,6 +805,18 @@ bool session_check_size(struct session *s, uint64_t now_ns)
 	       session_unreported_max(s);
 }
 
+/* Report the last samples, after the engine has stopped. */
+static void session_report_last(struct session *s, bool final)
+{
+	int count = session_report_finished(s, final);
+
+	if (count < 0)
+		log_error("%s", failure());
+	else if (!count && !s->dropped_chunks && recording_has_size_limit())
+		log_error("the last profile is lost, because of the program's file size limit "
+			  "(RLIMIT_FSIZE)");
+}
+
 /* Stop the engines, and report the last samples. */
 static void session_stop_all(struct session *s, bool final)
 {
@@ -817,8 +829,8 @@ static void session_stop_all(struct session *s, bool final)
 			failed = false;
 		else if (failed)
 			log_error("%s; the last profile is lost", failure());
-		else if (session_report_finished(s, final) < 0)
-			log_error("%s", failure());
+		else
+			session_report_last(s, final);
 		if (!failed && s->state == SESSION_RUNS)
 			source_close(&s->all);
 	}

@@ -18,5 +18,11 @@ for engine in $(engines); do
 	# 0.75 s of CPU time with samples every 1 ms come after the limit.
 	found=$("$agent" collapsed --cpu "$work/reports" | samples main)
 	[ "$found" -gt 100 ] || fail "$engine: $found samples: $(cat "$work/err")"
+
+	# Nothing fits under the limit. (Output to a file would not either.)
+	profiled "$work/none" "$engine" PROCESS=sleep bash -c 'ulimit -f 0; exec sleep 1' 2>&1 |
+		cat >"$work/err"
+	grep -q 'RLIMIT_FSIZE\|File too large' "$work/err" ||
+		fail "$engine: a profile is lost without a line: $(cat "$work/err")"
 done
 echo ok
