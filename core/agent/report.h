@@ -79,6 +79,9 @@ struct report {
 
 	/* Origin of the report, for names, metadata and the recording itself. */
 	pid_t pid;
+	/* When this process was first profiled: tells processes apart that get one PID in turn, as PID 1 of a
+	 * container. 0: not known. */
+	uint64_t profiled_since_ms;
 	const char *executable;   /* base name */
 	const char *host;         /* the machine's host name; NULL: not known, or in origin */
 	const char *group, *tags; /* as configured; NULL: those of the process that delivers it */

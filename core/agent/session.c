@@ -32,6 +32,19 @@
 /* Interval of the checks of unreported bytes. */
 #define SIZE_CHECK_NS 100000000u
 
+/* Starts after a stop keep the time, because they find the same memory. */
+static uint64_t session_profiled_since_ms(void)
+{
+	static uint64_t since_ms;
+	static pid_t process;
+
+	if (process != getpid()) {
+		process = getpid();
+		since_ms = clock_realtime_ns() / NS_PER_MS;
+	}
+	return since_ms;
+}
+
 /* Return a report with the members that all reports of the session share. HOST receives the host name. */
 static struct report session_describe(const struct session *s, char host[HOST_NAME_MAX + 1])
 {
@@ -40,6 +53,7 @@ static struct report session_describe(const struct session *s, char host[HOST_NA
 		.end_ms = clock_realtime_ns() / NS_PER_MS,
 		.interval_ms = s->config->reporting_interval_ns / NS_PER_MS,
 		.pid = getpid(),
+		.profiled_since_ms = session_profiled_since_ms(),
 		.executable = s->executable,
 		.host = host,
 		.group = s->config->profiling_group,

@@ -103,12 +103,17 @@ static void label_write_costs(struct jfr_writer *jfr, uint64_t ticks,
 static int label_write_all(struct jfr_writer *jfr, uint64_t ticks, const struct report *report)
 {
 	struct labels labels = { jfr, ticks, BUF_INIT(NAME_MAX_BYTES), false };
+	char since[24];
 	int err;
 
 	if (report->host && report->host[0])
 		jfr_setting(jfr, ticks, "agent.host", report->host);
 	if (report->executable && report->executable[0])
 		jfr_setting(jfr, ticks, "agent.executable", report->executable);
+	if (report->profiled_since_ms) {
+		snprintf(since, sizeof(since), "%" PRIu64, report->profiled_since_ms);
+		jfr_setting(jfr, ticks, "agent.profiled_since", since);
+	}
 	if (report->recovered)
 		jfr_setting(jfr, ticks, "agent.recovered", "true");
 	label_write_sampling(jfr, ticks, &report->sampling);

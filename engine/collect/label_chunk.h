@@ -9,6 +9,7 @@
  * its time is the start of REPORT's first chunk. It contains jdk.ActiveSetting events:
  *
  * * agent.host and agent.executable; agent.recovered for a recovered report
+ * * agent.profiled_since, milliseconds since 1970, unless it is 0
  * * agent.tag.KEY for each tag
  * * agent.service_version if no tag is named version
  * * interval, wall and nativemem of REPORT's sampling, as in the chunks before

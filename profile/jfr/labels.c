@@ -88,6 +88,14 @@ static void labels_append_text(struct buf *out, const cJSON *agent, const char *
 		labels_append_line(out, key, text->valuestring, INT_MAX);
 }
 
+static void labels_append_number(struct buf *out, const cJSON *agent, const char *name)
+{
+	const cJSON *number = cJSON_GetObjectItemCaseSensitive(agent, name);
+
+	if (cJSON_IsNumber(number) && number->valuedouble >= 1 && number->valuedouble < 1e15)
+		buf_printf(out, "%s=%.0f\n", name, number->valuedouble);
+}
+
 char *labels_from_metadata(const char *text)
 {
 	struct buf out = BUF_INIT(LABELS_MAX);
@@ -99,6 +107,7 @@ char *labels_from_metadata(const char *text)
 	cJSON_ArrayForEach(tag, tags) labels_append_tag(&out, tag);
 	labels_append_text(&out, agent, "hostname", "host");
 	labels_append_text(&out, agent, "executable", "executable");
+	labels_append_number(&out, agent, "profiled_since");
 	/* A tag named "version" has priority, as in label_chunk_write(). */
 	if (!cJSON_GetObjectItemCaseSensitive(tags, "version"))
 		labels_append_text(&out, agent, "service_version", "version");
@@ -115,6 +124,7 @@ static const struct {
 } label_settings[] = {
 	{ "agent.host", "host" },
 	{ "agent.executable", "executable" },
+	{ "agent.profiled_since", "profiled_since" },
 	{ "agent.service_version", "version" },
 	{ "agent.tag.", NULL },
 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # `leaks` and `top --live --retained` count each process in a directory with its memory at its end, for either engine.
-# A forked child has the builtin engine if its parent has async-profiler.
+# A forked child has the builtin engine if its parent has async-profiler. Two programs with one PID are two processes.
 . "$(dirname "$0")/agent.inc"
 
 forked=$(program forked) || exit 1
@@ -34,4 +34,17 @@ for engine in $(engines); do
 	[ "$engine" = builtin ] && stated=2 || stated=1
 	[ "$(field "$work/leaks" processes_from_engine)" = $stated ] || fail "$engine: $(cat "$work/leaks")"
 done
+
+# A container that starts again has the same PID.
+if unshare -r -p -f true 2>"$work/err"; then
+	for _ in 1 2; do
+		profiled "$work/again" builtin NATIVE_MEM=0 START_DELAY=0s unshare -r -p -f --kill-child "$forked" memory \
+			>"$work/said" 2>"$work/err" || fail "PID 1: $? $(cat "$work/err")"
+	done
+	"$agent" leaks --process '^forked_1$' --include parent_keeps --json "$work/again" >"$work/one" || fail "PID 1: leaks"
+	[ "$(field "$work/one" processes)" = 2 ] || fail "PID 1: $(cat "$work/one")"
+	within 1 $((200 * block)) "$(sed 's/^{"bytes":\([0-9]*\).*/\1/' "$work/one")" "PID 1"
+else
+	echo "no PID namespace here: $(cat "$work/err")"
+fi
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"

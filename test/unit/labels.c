@@ -50,6 +50,9 @@ static const struct {
 	{ "{\"agent\":{\"service_version\":\"7.1\",\"tags\":{\"a\":\"b\"},\"version\":\"0.1\"}}",
 	  "a=b\nversion=7.1\n" },
 	{ "{\"agent\":{\"service_version\":\"7\",\"tags\":{\"version\":\"8\"}}}", "version=8\n" },
+	{ "{\"agent\":{\"profiled_since\":1764448201123}}", "profiled_since=1764448201123\n" },
+	{ "{\"agent\":{\"profiled_since\":0}}", NULL },
+	{ "{\"agent\":{\"profiled_since\":1e300}}", NULL },
 	{ "{\"tags\":{\"a\":\"b\"}}", NULL },
 	{ "{\"agent\":[1]}", NULL },
 	{ "not JSON", NULL },
@@ -71,6 +74,8 @@ END_TEST
 /* The header of an engine's chunk: its start time is at 32. */
 static const uint8_t front[68] = "FLR\0\2\0\0\0";
 
+static uint64_t profiled_since_ms;
+
 static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const char *tags,
 		       const char *version)
 {
@@ -79,6 +84,7 @@ static size_t chunk_of(uint8_t *out, size_t max, const char *executable, const c
 	struct report report = { .parts = { { .fd = engine_fd, .offset = 3 } },
 				 .part_count = 1,
 				 .executable = executable,
+				 .profiled_since_ms = profiled_since_ms,
 				 .host = "here",
 				 .tags = tags,
 				 .version = version };
@@ -110,6 +116,21 @@ static const struct {
 	{ "w", NULL, "7 8\n9", "executable=w\nversion=7 8?9\n" },
 	{ "w", "version=8,a=b", "7", "executable=w\nversion=8\na=b\n" },
 };
+
+START_TEST(of_processes_with_one_pid)
+{
+	uint8_t data[32768];
+	size_t length;
+	char *labels;
+
+	profiled_since_ms = 1764448201123;
+	length = chunk_of(data, sizeof(data), "work", NULL, NULL);
+	profiled_since_ms = 0;
+	labels = labels_from_recording(data, length);
+	ck_assert_str_eq(labels, "host=here\nexecutable=work\nprofiled_since=1764448201123\n");
+	free(labels);
+}
+END_TEST
 
 START_TEST(of_recordings)
 {
@@ -170,6 +191,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, of_names, 0, sizeof(names) / sizeof(names[0]));
 	tcase_add_loop_test(tcase, of_metadata, 0, sizeof(metadata) / sizeof(metadata[0]));
+	tcase_add_test(tcase, of_processes_with_one_pid);
 	tcase_add_loop_test(tcase, of_recordings, 0, sizeof(recordings) / sizeof(recordings[0]));
 	tcase_add_test(tcase, the_longest_tag_is_whole);
 	tcase_add_test(tcase, of_two_recordings);

@@ -44,6 +44,7 @@ static const struct {
 	NUMBER("start", start_ms),
 	NUMBER("end", end_ms),
 	NUMBER("reporting_interval", interval_ms),
+	NUMBER("profiled_since", profiled_since_ms),
 	NUMBER("interval", sampling.interval_ns),
 	NUMBER("wall", sampling.wall_ns),
 	NUMBER("nativemem", sampling.mem_bytes),

@@ -113,6 +113,7 @@ static cJSON *metadata_make(const struct report *report, const struct config *co
 	json_put_string(agent, "executable", report->executable, &failed);
 	json_put_string(agent, "service_version", report->version, &failed);
 	metadata_add_number(agent, "pid", (uint64_t)report->pid, &failed);
+	metadata_add_number(agent, "profiled_since", report->profiled_since_ms, &failed);
 	json_put_string(agent, "engine", report->engine, &failed);
 	json_put_string(agent, "engine_version", report->engine_version, &failed);
 	metadata_add_origin(agent, origin, &failed);
