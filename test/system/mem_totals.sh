@@ -1,7 +1,7 @@
 #!/bin/bash
-# Totals by stack and retained bytes are within 8% of the program's own numbers, and no freed memory is retained. The program
-# only allocates, so the limit for each thread applies. On a busy machine events are lost, and the others count for
-# them: then the standard error of an allocation's total is 3%, and the limit 16%.
+# Totals by stack are within 12% of the program's own numbers, which is four standard errors of the largest one; retained
+# bytes are within 8%; no freed memory is retained. The program only allocates, so the limit for each thread applies. On
+# a busy machine events are lost, and the others count for them: then the standard errors are larger, and the limit is 16%.
 # ROUNDS=20 takes about a minute.
 . "$(dirname "$0")/mem.inc"
 have jfr python3
@@ -14,7 +14,7 @@ jfr print --json --stack-depth 64 --events asprof.RetainedHeap,asprof.Losses \
 	"$work"/out/*.jfr >"$work/json" || fail "unreadable recording"
 python3 - "$work/said" "$work/json" <<'PYTHON'
 import json, sys
-found, limit = {}, 8
+found, limit = {}, 12
 for e in json.load(open(sys.argv[2]))["recording"]["events"]:
     v = e["values"]
     if e["type"] == "asprof.Losses":
