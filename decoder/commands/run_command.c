@@ -31,15 +31,14 @@ static void forward_signal(int signo, siginfo_t *info, void *context)
 static const int forwarded_signals[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 					 SIGUSR1, SIGUSR2, SIGWINCH };
 
+/* Also for signals that are ignored here, as SIGINT is in a background job of a script: the command may handle them. */
 static void install_signal_handlers(void)
 {
 	struct sigaction action = { .sa_sigaction = forward_signal,
 				    .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(forwarded_signals) / sizeof(forwarded_signals[0]); i++)
-		if (!sigaction(forwarded_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaction(forwarded_signals[i], &action, NULL);
+		sigaction(forwarded_signals[i], &action, NULL);
 }
 
 /* In the child. */

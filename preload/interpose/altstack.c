@@ -221,7 +221,8 @@ static bool stack_is_too_small(const stack_t *stack)
 /* Install STACK; if it is too small or none, one of our stacks with the same settings. */
 static int altstack_set(const stack_t *stack)
 {
-	bool none = (stack->ss_flags & ~SS_AUTODISARM) == SS_DISABLE; /* the kernel refuses other flags */
+	bool none = (stack->ss_flags & ~SS_AUTODISARM) ==
+		    SS_DISABLE; /* the kernel refuses other flags */
 	stack_t given = *stack;
 
 	if (!none && !stack_is_too_small(stack))

@@ -80,6 +80,17 @@ read -r _ <"$dir/ready"
 kill -USR1 $pid
 wait $pid
 expect "a signal passed on" 9 $?
+# Also one that is ignored here, as SIGINT is in a background job of a script.
+printf 'import signal, time, sys\nsignal.signal(signal.SIGINT, lambda *_: sys.exit(9))\nprint("ready", flush=True)\ntime.sleep(60)\n' \
+	>"$dir/interrupted.py"
+env --ignore-signal=INT "$run" run -- python3 "$dir/interrupted.py" >"$dir/interrupted" 2>/dev/null &
+pid=$!
+until grep -q ready "$dir/interrupted"; do
+	sleep 0.05
+done
+kill -INT $pid
+wait $pid
+expect "an ignored signal passed on" 9 $?
 # It keeps the command's status if the reader of its messages has ended. The command has the default action of
 # SIGPIPE.
 {
