@@ -285,7 +285,7 @@ static void take_stall_stack(struct loop_iteration *iteration, const ucontext_t 
 	size_t depth;
 
 	cost_add_signal(COST_STALLS);
-	if (!loop_iteration_is_late(iteration) || !handler_budget_begin(clock_cpu_ns()))
+	if (!loop_iteration_is_late(iteration) || !handler_budget_begin_wall(clock_cpu_ns()))
 		return;
 	thread = threads_self_by_tid(atomic_load_explicit(&iteration->tid, memory_order_relaxed));
 	on_known_stack = thread && sp >= thread->stack_low && sp < thread->stack_high;

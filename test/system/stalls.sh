@@ -134,3 +134,24 @@ done
 # Without the setting, nothing is recorded.
 profiled "$work/off" builtin "$turns" epoll_wait 2 20 20 >"$work/said" || fail "off: status $?"
 ! "$agent" summary "$work/off" | grep -q 'asprof\.Stall' || fail 'stalls without the setting'
+
+# A sample of an interpreted function takes long, and a thread that waits uses no CPU time that would pay for it.
+"${PYTHON:=/usr/bin/python3}" - >"$work/asleep.py" <<'PYTHON'
+print("""
+import asyncio, time
+def blocking_call():
+    time.sleep(0.05)
+async def main():
+    for i in range(20):
+        await asyncio.sleep(0.05)
+        blocking_call()
+asyncio.run(main())
+""")
+PYTHON
+profiled "$work/asleep" builtin STALLS=10ms "$PYTHON" "$work/asleep.py" || fail "asyncio: status $?"
+"$agent" longpolls --summary --json "$work/asleep" >"$work/out" || fail 'asyncio: no stalls'
+"$PYTHON" - "$work/out" <<'PYTHON' || fail "asyncio: $(cat "$work/out")"
+import json, sys
+polls = {row["name"]: row["polls"] for row in json.load(open(sys.argv[1]))}
+sys.exit(polls.get("blocking_call", 0) < 10)
+PYTHON
