@@ -3,6 +3,7 @@
 #include "decoder/commands/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,18 +62,21 @@ const struct command_option *const run_options[] = {
 	NULL,
 };
 
-/* Set an absolute path, as the program may change its working directory before the agent opens it. */
+/* Set an absolute path, as the program may change its working directory before the agent opens it. A directory that the
+ * agent could not write to is refused, because the agent would choose another one. */
 static int set_local_directory(const char *dir)
 {
 	char path[PATH_MAX];
 
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		goto failed;
-	if (!realpath(dir, path) || setenv(OPTION_PREFIX "LOCAL_DIR", path, 1))
+	if (!realpath(dir, path) || faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) ||
+	    setenv(OPTION_PREFIX "LOCAL_DIR", path, 1))
 		goto failed;
 	return 0;
 failed:
-	message_print("run: %s: %s", dir, strerror(errno));
+	message_print("run: cannot write profiles to %s: %s", dir,
+		      errno == ENOENT ? "the directory above it does not exist" : strerror(errno));
 	return RUN_FAILED;
 }
 

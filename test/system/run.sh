@@ -258,5 +258,16 @@ grep -q "10 parsecs is not accepted: give a duration" "$dir/err" || fail "$(cat 
 "$run" run -o "$dir/empty.c/x" -- true 2>"$dir/err"
 expect "a directory that cannot be" 125 $?
 grep -q "empty.c/x: Not a directory" "$dir/err" || fail "$(cat "$dir/err")"
+"$run" run -o "$dir/missing/x" -- true 2>"$dir/err"
+expect "a directory in a missing one" 125 $?
+grep -q "missing/x: the directory above it does not exist" "$dir/err" || fail "$(cat "$dir/err")"
+mkdir "$dir/full"
+if unshare -r -m true 2>"$dir/err"; then
+	unshare -r -m sh -c "mount -t tmpfs -o ro none '$dir/full' && exec '$run' run -o '$dir/full' -- true" 2>"$dir/err"
+	expect "a read-only directory" 125 $?
+	grep -q "full: Read-only file system" "$dir/err" || fail "$(cat "$dir/err")"
+else
+	echo "not mounted: $(cat "$dir/err")"
+fi
 "$run" run --help | grep -q -- '--cpu' || fail "--help does not tell the switches"
 echo ok
