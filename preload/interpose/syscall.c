@@ -1,5 +1,5 @@
 /* Interposes syscall(2). libseccomp and others call seccomp(2) by it. Threads drop privileges by it, and programs
- * make calls that wait (wait_raw.h), create children (clone.h), exit, or execute (exec.h). */
+ * make calls that wait (wait_raw.h), create children (clone.h), leave namespaces, exit, or execute (exec.h). */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -82,7 +82,11 @@ __attribute__((used)) long any_syscall(long number, long a, long b, long c, long
 	}
 	if (__builtin_expect(wait_raw_includes(number), 0))
 		return wait_raw((const long[TRANSFER_LONGS]){ number, a, b, c, d, e, f });
-	/* (Our interposers: see address_space.c.) */
+	/* (Our interposers: see namespace.c and address_space.c.) */
+	if (__builtin_expect(number == SYS_unshare, 0))
+		return unshare((int)a);
+	if (__builtin_expect(number == SYS_setns, 0))
+		return setns((int)a, (int)b);
 	if (__builtin_expect(number == SYS_mlockall, 0))
 		return mlockall((int)a);
 	if (__builtin_expect(number == SYS_setrlimit, 0))
