@@ -212,6 +212,19 @@ EXPORT int sigsuspend(const sigset_t *set)
 	return RESTART_SAME(REAL(sigsuspend)(set));
 }
 
+EXPORT int __xpg_sigpause(int signo)
+{
+	return RESTART_SAME(REAL(__xpg_sigpause)(signo));
+}
+
+/* By that name, the argument is a mask in glibc and a signal in musl. */
+EXPORT int any_sigpause(int argument) __asm__("sigpause");
+
+EXPORT int any_sigpause(int argument)
+{
+	return RESTART_SAME(REAL(sigpause)(argument));
+}
+
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
 	sigset_t copy;

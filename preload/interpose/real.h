@@ -65,6 +65,9 @@ __sighandler_t bsd_signal(int signo, __sighandler_t handler);
 __sighandler_t __sysv_signal(int signo, __sighandler_t handler);
 __sighandler_t sigset(int signo, __sighandler_t handler);
 
+/* sigpause(3) of X/Open, by the name that glibc's header gives it. */
+int __xpg_sigpause(int signo);
+
 /* No header of the C library declares it. */
 int capset(void *header, const void *data);
 
@@ -100,6 +103,8 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(__longjmp_chk)              \
 	X(signalfd)                   \
 	X(sigsuspend)                 \
+	X(sigpause)                   \
+	X(__xpg_sigpause)             \
 	X(sigwaitinfo)                \
 	X(sigtimedwait)               \
 	X(poll)                       \
@@ -201,7 +206,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 
 /* dlsym(3) without a version returns each function's default version. Only quick_exit has an older version with
  * another behavior: before glibc 2.24 it also ran the thread's destructors. */
-/* sigset and sigignore are deprecated; programs still use them. */
+/* sigset, sigignore and sigpause are deprecated; programs still use them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 struct real {

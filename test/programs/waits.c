@@ -234,6 +234,14 @@ static int do_sigsuspend(void)
 	return sigsuspend(&none);
 }
 
+/* glibc's sigpause(3) of X/Open, without its warning. */
+int __xpg_sigpause(int signo);
+
+static int do_sigpause(void)
+{
+	return __xpg_sigpause(SIGALRM);
+}
+
 static int do_accept(void)
 {
 	return accept(listener, NULL, NULL);
@@ -577,6 +585,7 @@ static const struct wait {
 	{ "sigtimedwait", do_sigtimedwait, EAGAIN, false },
 	{ "sigwaitinfo", do_sigwaitinfo, 0, true },
 	{ "sigsuspend", do_sigsuspend, 0, true },
+	{ "sigpause", do_sigpause, 0, true },
 	{ "pause", pause, 0, true },
 	{ "accept", do_accept, EAGAIN, false },
 	{ "accept4", do_accept4, EAGAIN, false },
