@@ -1,6 +1,7 @@
 /* Interposes the functions that set signal actions. Our handlers stay installed, and the program does not see them. */
 #include "core/agent/async_profiler.h"
 #include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
@@ -19,7 +20,13 @@ static void handler_changed(int signo, __sighandler_t handler)
  * for before. */
 static bool sampling_signal_keep(int signo, __sighandler_t handler, __sighandler_t *old)
 {
-	if (handler == SIG_DFL || handler == SIG_IGN) {
+	bool is_function = handler != SIG_DFL && handler != SIG_IGN;
+
+	if (exit_is_vfork_child()) {
+		*old = __atomic_load_n(&sample_program_actions[signo], __ATOMIC_RELAXED);
+		return !is_function;
+	}
+	if (!is_function) {
 		*old = __atomic_exchange_n(&sample_program_actions[signo], handler,
 					   __ATOMIC_RELAXED);
 		if (handler == SIG_IGN)

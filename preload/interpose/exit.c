@@ -36,6 +36,16 @@ bool exit_is_armed(void)
 	return pid && pid == process_id();
 }
 
+bool exit_is_vfork_child(void)
+{
+	pid_t pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE), own;
+
+	if (!pid)
+		return false;
+	own = process_id();
+	return pid != own && pid != -own;
+}
+
 void exit_notify(enum exiting how)
 {
 	pid_t own, pid = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);

@@ -129,6 +129,10 @@ uint32_t thread_alive_count(void);
 /* True when exit_arm() was called in this process, and its end was not notified yet. Async-signal-safe. */
 bool exit_is_armed(void);
 
+/* True in a child of vfork(2): it has its own signals, but this memory is its parent's. False if the process is not
+ * armed. Async-signal-safe. */
+bool exit_is_vfork_child(void);
+
 /* Call process_exiting, or process_exiting_again while that runs; does nothing in a child. The library's destructor
  * calls it for exit(3). Async-signal-safe. */
 void exit_notify(enum exiting how);

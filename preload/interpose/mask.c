@@ -10,6 +10,7 @@
 #include "core/system.h"
 #include "engine/reading/memory_reader.h"
 #include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
 #include "preload/interpose/sample.h"
@@ -130,7 +131,7 @@ static uint64_t blocked_after(int how, uint64_t named)
 static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how,
 		       const sigset_t *set, sigset_t *old, const void *caller)
 {
-	uint64_t before = program_blocked, named = set_signals_of(set, &sample_ever);
+	uint64_t before = program_blocked, named = set_signals_of(set, &sample_ever), after;
 	sigset_t copy;
 	int result;
 
@@ -142,8 +143,9 @@ static int mask_change(int (*change)(int, const sigset_t *, sigset_t *), int how
 	result = change(how, how == SIG_UNBLOCK ? set : set_strip(set, &copy), old);
 	if (result)
 		return result;
-	if (set)
-		program_blocked = blocked_after(how, named);
+	after = set ? blocked_after(how, named) : program_blocked;
+	if (after != program_blocked && !exit_is_vfork_child())
+		program_blocked = after;
 	if (old)
 		set_flip(old, before & ~set_signals_of(old, &sample_ever));
 	return 0;

@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "engine/reading/thread_data.h"
 #include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
 #include "preload/interpose/sample.h"
@@ -28,7 +29,7 @@ void program_handler_note_reset(int signo, bool is_reset)
 
 	if (is_reset)
 		__atomic_fetch_or(&resets, bit, __ATOMIC_RELAXED);
-	else if (__atomic_load_n(&resets, __ATOMIC_RELAXED) & bit)
+	else if (__atomic_load_n(&resets, __ATOMIC_RELAXED) & bit && !exit_is_vfork_child())
 		__atomic_fetch_and(&resets, ~bit, __ATOMIC_RELAXED);
 }
 

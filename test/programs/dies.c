@@ -33,6 +33,16 @@ static void on_signal_again(int signo)
 		raise(signo);
 }
 
+/* Its signals are its own. */
+static void reset_in_vfork_child(int signo)
+{
+	if (!vfork()) {
+		signal(signo, SIG_DFL);
+		_exit(0);
+	}
+	wait(NULL);
+}
+
 /* HOW is "again-" and one of them. */
 static void handle_again(const char *how, int signo)
 {
@@ -45,6 +55,8 @@ static void handle_again(const char *how, int signo)
 		CHECK(sysv_signal(signo, on_signal_again) != SIG_ERR);
 	else
 		CHECK(!sigaction(signo, &action, NULL));
+	if (!strcmp(again, "vfork"))
+		reset_in_vfork_child(signo);
 	raise(signo);
 }
 

@@ -204,6 +204,26 @@ static void children(void)
 	errno = 0;
 }
 
+/* The signals of a child of vfork(2) are its own. */
+static void vfork_child(int signo)
+{
+	sigset_t all, none, now;
+	int status;
+
+	sigfillset(&all);
+	sigemptyset(&none);
+	CHECK(!sigprocmask(SIG_SETMASK, &none, NULL) && signal(signo, SIG_IGN) == SIG_DFL);
+	if (!vfork()) {
+		sigprocmask(SIG_SETMASK, &all, NULL);
+		signal(signo, SIG_DFL);
+		_exit(0);
+	}
+	CHECK(wait(&status) > 0 && !status);
+	CHECK(!sigprocmask(SIG_BLOCK, NULL, &now) && is_empty(&now));
+	CHECK(signal(signo, SIG_DFL) == SIG_IGN);
+	errno = 0;
+}
+
 int main(int argc, char **argv)
 {
 	int sampler = argc > 1 ? atoi(argv[1]) : SIGRTMAX;
@@ -222,6 +242,7 @@ int main(int argc, char **argv)
 	waits();
 	spin_blocked();
 	children();
+	vfork_child(sampler);
 	own_handler(sampler);
 	puts("ok");
 	return 0;

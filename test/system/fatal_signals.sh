@@ -12,7 +12,7 @@ run() {
 } 2>/dev/null
 
 for signal in 15 2 1 10 13 9; do
-	for how in raise kill thread reset ignore fork vfork again-{raise,kill,tgkill,pthread_kill,sigqueue,sysv,default}; do
+	for how in raise kill thread reset ignore fork vfork again-{raise,kill,tgkill,pthread_kill,sigqueue,sysv,vfork,default}; do
 		case $signal$how in 9reset | 9again-*) continue ;; esac
 		[ $signal$how = 9ignore ] && continue
 		run "$dies" $how $signal
@@ -22,7 +22,7 @@ for signal in 15 2 1 10 13 9; do
 
 		told=$(sed -n 's/^\([a-z]*\): .* samples, .*, 0 claimed$/\1/p' "$work/err" | xargs)
 		case $how,$signal in
-		ignore,* | *fork,*) expected=exit ;;
+		ignore,* | fork,* | vfork,*) expected=exit ;;
 		*,9) expected= ;;
 		*) expected=signal ;;
 		esac
