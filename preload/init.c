@@ -318,6 +318,7 @@ static void (*const child_resets[])(void) = {
 
 	exit_disarm,
 	sample_after_fork,
+	fatal_after_fork,
 
 	async_profiler_disable,
 	mem_fork_child,

@@ -124,12 +124,10 @@ static bool handler_is_ours(const void *handler)
 	       sample_is_watched_handler(handler);
 }
 
-void fatal_remove(void)
+static void default_actions_restore(void)
 {
 	struct disposition now;
 
-	if (exit_is_armed())
-		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
 	for (int signo = 1; signo <= SIGNALS; signo++) {
 		if (disposition_get(signo, &now) || !handler_is_ours(now.handler))
 			continue;
@@ -138,6 +136,22 @@ void fatal_remove(void)
 		if (!handler_is_ours(now.handler))
 			disposition_set(signo, &now, NULL);
 	}
+}
+
+void fatal_remove(void)
+{
+	if (exit_is_armed())
+		__atomic_store_n(&installed, false, __ATOMIC_RELEASE);
+	default_actions_restore();
+}
+
+/* The kernel ignores signals for the first process of a namespace, and so does not interrupt its calls. */
+void fatal_after_fork(void)
+{
+	if (!__atomic_load_n(&installed, __ATOMIC_ACQUIRE) || system_process() != 1)
+		return;
+	default_actions_restore();
+	fatal_install();
 }
 
 __sighandler_t fatal_visible_handler(__sighandler_t handler)

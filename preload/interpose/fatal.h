@@ -14,6 +14,9 @@ void fatal_include_crashes(void);
 /* Restore the default actions, permanently. A child of vfork(2) does it for itself only. Async-signal-safe. */
 void fatal_remove(void);
 
+/* In a forked child: the first process of a pid namespace keeps only the handlers that such a process gets. */
+void fatal_after_fork(void);
+
 /* Return HANDLER as the program sees it. Async-signal-safe. */
 __sighandler_t fatal_visible_handler(__sighandler_t handler);
 

@@ -117,3 +117,10 @@ for engine in $(engines); do
 			fail "$engine: an end that takes long ($way): $count samples"
 	done
 done 2>/dev/null
+
+forked=$(program first_forked)
+"$forked" || skip "a program cannot create a pid namespace here"
+for engine in $(engines); do
+	profiled "$work/forked" "$engine" START_DELAY=0 "$forked" handled >"$work/said" 2>&1 ||
+		fail "$engine: a forked child: status $? $(cat "$work/said")"
+done
