@@ -26,7 +26,8 @@
  *   ARCH_UCONTEXT_SKIP             offset of the ucontext from the stack pointer when a handler returns
  *   ARCH_CODE_RULES                whether engine/modules/code_rules.h decodes this processor's code
  *   CONTEXT_...(CONTEXT)           members of a ucontext_t: program counter, stack pointer, result of a system call,
- *                                  its number, its first two arguments, return address at the entry of a function
+ *                                  its number, its arguments except the third, return address at the entry of a
+ *                                  function
  *
  * and with these functions, all async-signal-safe:
  *

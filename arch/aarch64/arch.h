@@ -81,6 +81,9 @@
 #define CONTEXT_NUMBER(context)    ((context)->uc_mcontext.regs[8])
 #define CONTEXT_ARGUMENT1(context) ((context)->uc_mcontext.regs[0])
 #define CONTEXT_ARGUMENT2(context) ((context)->uc_mcontext.regs[1])
+#define CONTEXT_ARGUMENT4(context) ((context)->uc_mcontext.regs[3])
+#define CONTEXT_ARGUMENT5(context) ((context)->uc_mcontext.regs[4])
+#define CONTEXT_ARGUMENT6(context) ((context)->uc_mcontext.regs[5])
 #define CONTEXT_CALLER(context)    ((context)->uc_mcontext.regs[30])
 
 static inline long kernel_call6(long number, long a, long b, long c, long d, long e, long f)

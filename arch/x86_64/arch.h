@@ -76,6 +76,9 @@
 #define CONTEXT_NUMBER(context)    ((context)->uc_mcontext.gregs[REG_RAX])
 #define CONTEXT_ARGUMENT1(context) ((context)->uc_mcontext.gregs[REG_RDI])
 #define CONTEXT_ARGUMENT2(context) ((context)->uc_mcontext.gregs[REG_RSI])
+#define CONTEXT_ARGUMENT4(context) ((context)->uc_mcontext.gregs[REG_R10])
+#define CONTEXT_ARGUMENT5(context) ((context)->uc_mcontext.gregs[REG_R8])
+#define CONTEXT_ARGUMENT6(context) ((context)->uc_mcontext.gregs[REG_R9])
 #define CONTEXT_CALLER(context)    (*(const uintptr_t *)CONTEXT_SP(context))
 
 static inline long kernel_call6(long number, long a, long b, long c, long d, long e, long f)

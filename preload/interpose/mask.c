@@ -211,7 +211,7 @@ EXPORT int sigsuspend(const sigset_t *set)
 	sigset_t copy;
 
 	set = mask_strip(set, &copy);
-	return RESTART_SAME(REAL(sigsuspend)(set));
+	return WITH_MASK(set, RESTART_SAME(REAL(sigsuspend)(set)));
 }
 
 EXPORT int __xpg_sigpause(int signo)

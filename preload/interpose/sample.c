@@ -186,13 +186,69 @@ static bool ring_call_repeat(ucontext_t *context)
 	return true;
 }
 
+/* Faults that an engine's handler may cause, and handles. */
+static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
+
+/* All signals are blocked, so that no handler of the program interrupts ours unnoticed. */
+static uint64_t blocked_signals(void)
+{
+	uint64_t blocked = DISPOSITION_ALL;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		blocked &= ~disposition_bit(faults[i]);
+	return blocked;
+}
+
+/* True if MASK is an argument of the interrupted call, or in the structure that pselect6(2) gets. */
+static bool call_has_mask(const ucontext_t *context, uintptr_t mask)
+{
+	uintptr_t pair = (uintptr_t)CONTEXT_ARGUMENT6(context);
+
+	if ((uintptr_t)CONTEXT_ARGUMENT4(context) == mask ||
+	    (uintptr_t)CONTEXT_ARGUMENT5(context) == mask ||
+	    (memory_copy(&pair, pair, sizeof(pair)) && pair == mask))
+		return true;
+	return ARCH_ARGUMENT_REMAINS ? (uintptr_t)CONTEXT_ARGUMENT1(context) == mask
+				     : CONTEXT_NUMBER(context) == SYS_rt_sigsuspend;
+}
+
+/* If a wait with a mask was interrupted, its signals stay blocked. (A wait that siglongjmp(3) has left is no more in the
+ * registers.) */
+static void call_keep_mask(ucontext_t *context)
+{
+	uintptr_t place = (uintptr_t)masked_wait.mask;
+	uint64_t mask, blocked;
+
+	if (!place || masked_wait.handled != program_handled ||
+	    (long)CONTEXT_RESULT(context) != -EINTR || !call_has_mask(context, place) ||
+	    !memory_copy(&mask, place, sizeof(mask)))
+		return;
+	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
+	mask &= blocked_signals() & ~blocked & ~__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
+	masked_wait.added |= mask;
+	blocked |= mask;
+	memcpy(&context->uc_sigmask, &blocked, sizeof(blocked));
+}
+
+static COLD void mask_restore_in(ucontext_t *context)
+{
+	uint64_t blocked;
+
+	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
+	blocked &= ~masked_wait.added;
+	memcpy(&context->uc_sigmask, &blocked, sizeof(blocked));
+	masked_wait.added = 0;
+}
+
 /* After the engine's handler: the kernel has ended the call at PC, or cut it short. async-profiler sets back some
  * calls, whatever else arrived. */
 static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 {
 	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
-	bool by_program = program_handler_is_next(context);
+	bool by_program;
 
+	call_keep_mask(context);
+	by_program = program_handler_is_next(context);
 	if (by_program || program_ended_call(pc, sp))
 		CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))pc;
 	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_restart_call(context) ||
@@ -267,6 +323,8 @@ static void call_note_ended(uintptr_t pc, uintptr_t sp)
 
 void sample_program_handler(int signo, ucontext_t *context)
 {
+	if (__builtin_expect(masked_wait.added != 0, 0))
+		mask_restore_in(context);
 	restart_end_call(signo, context);
 	if ((long)CONTEXT_RESULT(context) == -EINTR)
 		call_note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
@@ -311,25 +369,12 @@ void sample_restore(int signo)
 		sample_install(signo, handler, all_flags[signo]);
 }
 
-/* Faults that an engine's handler may cause, and handles. */
-static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
-
 bool sample_is_fault(int signo)
 {
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		if (faults[i] == signo)
 			return true;
 	return false;
-}
-
-/* All signals are blocked, so that no handler of the program interrupts ours unnoticed. */
-static uint64_t blocked_signals(void)
-{
-	uint64_t blocked = DISPOSITION_ALL;
-
-	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-		blocked &= ~disposition_bit(faults[i]);
-	return blocked;
 }
 
 static int sample_install_handler(int signo, int flags)

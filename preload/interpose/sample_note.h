@@ -29,4 +29,47 @@ static inline bool sample_is_noted(unsigned long notes, uintptr_t frame)
 
 #define SAMPLE_FRAME ((uintptr_t)__builtin_frame_address(0))
 
+/* The thread's innermost wait with a signal mask of its own. When a sample interrupts it, the kernel restores the
+ * thread's mask as soon as our handler returns. A pending signal that only the wait blocks would be delivered before
+ * the wait is restarted. So our handler blocks such signals in the thread, until the wait ends or a handler of the program
+ * begins. */
+extern __thread struct masked_wait {
+	const void *mask;      /* as the kernel gets it; NULL: no wait */
+	unsigned long handled; /* program_handled before the wait */
+	uint64_t added;        /* signals that our handler has blocked */
+} masked_wait;
+
+/* Returns the outer wait, which a handler of the program has interrupted. */
+static inline struct masked_wait masked_wait_begin(const void *mask)
+{
+	struct masked_wait outer = masked_wait;
+
+	if (mask)
+		masked_wait = (struct masked_wait){ .mask = mask, .handled = program_handled };
+	return outer;
+}
+
+/* Preserves errno. */
+void masked_wait_unblock(void);
+
+static inline void masked_wait_end(const void *mask, const struct masked_wait *outer)
+{
+	if (!mask)
+		return;
+	if (__builtin_expect(masked_wait.added != 0, 0))
+		masked_wait_unblock();
+	masked_wait = *outer;
+}
+
+/* The value of CALL, a wait with MASK; NULL: with the thread's own. */
+#define WITH_MASK(mask, call)                                         \
+	({                                                            \
+		const void *mask_ = (mask);                           \
+		struct masked_wait outer_ = masked_wait_begin(mask_); \
+		__typeof__(call) result_ = (call);                    \
+                                                                      \
+		masked_wait_end(mask_, &outer_);                      \
+		result_;                                              \
+	})
+
 #endif

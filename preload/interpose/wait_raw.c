@@ -280,9 +280,40 @@ static long wait_with_rest(struct wait *wait, const long *call, int at)
 	return -1;
 }
 
+/* Return the mask of CALL; NULL: it waits with the thread's own. */
+static const void *mask_of(const long *call)
+{
+	uintptr_t mask = 0;
+
+	switch (call[0]) {
+	case SYS_rt_sigsuspend:
+		return (const void *)call[1];
+	case SYS_ppoll:
+		return (const void *)call[4];
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return (const void *)call[5];
+	case SYS_pselect6:
+	case SYS_io_pgetevents:
+		memory_copy(&mask, (uintptr_t)call[6], sizeof(mask));
+		break;
+	}
+	return (const void *)mask;
+}
+
+/* The result of CALL by WAIT. */
+#define WAIT_RESULT(wait, call)                                            \
+	({                                                                 \
+		long first_ = (wait)->enter(call);                         \
+                                                                           \
+		if (__builtin_expect(first_ == -1, 0) && errno == EINTR)   \
+			first_ = wait_again((wait), (call), SAMPLE_FRAME); \
+		first_;                                                    \
+	})
+
 static long wait_call(const long *given)
 {
-	long stripped[TRANSFER_LONGS], result;
+	long stripped[TRANSFER_LONGS];
 	uint64_t set;
 	const long *call = call_strip(given, stripped, &set);
 	struct wait wait = wait_begin(call, enter_syscall);
@@ -290,10 +321,7 @@ static long wait_call(const long *given)
 
 	if (rest)
 		return wait_with_rest(&wait, call, rest);
-	result = enter_syscall(call);
-	if (__builtin_expect(result == -1, 0) && errno == EINTR)
-		result = wait_again(&wait, call, SAMPLE_FRAME);
-	return result;
+	return WITH_MASK(mask_of(call), WAIT_RESULT(&wait, call));
 }
 
 /* Most futex calls do not wait. */
@@ -437,10 +465,8 @@ static inline __attribute__((always_inline)) int events_get(const long *call, tr
 {
 	struct wait wait = wait_begin(call, enter);
 	int saved = errno;
-	long result = enter(call);
+	long result = WITH_MASK(mask_of(call), WAIT_RESULT(&wait, call));
 
-	if (__builtin_expect(result == -1, 0) && errno == EINTR)
-		result = wait_again(&wait, call, SAMPLE_FRAME);
 	if (result == -1)
 		result = -errno;
 	errno = saved;

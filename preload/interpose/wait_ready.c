@@ -72,18 +72,21 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size
 	return POLL(__poll_chk, size);
 }
 
-#define PPOLL(name, ...)                                                                         \
-	({                                                                                       \
-		int64_t start_ = wait_start(timeout_is_set(timeout));                            \
-		struct timespec left_;                                                           \
-		sigset_t copy_;                                                                  \
-                                                                                                 \
-		mask = mask_strip(mask, &copy_);                                                 \
-		BETWEEN_LOOP_ITERATIONS(                                                         \
-			poll_continues_iteration(fds, count), -1,                                \
-			RESTART_READY(REAL(name)(fds, count, timeout, mask, ##__VA_ARGS__),      \
-				      REAL(name)(fds, count, wait_left(start_, timeout, &left_), \
-						 mask, ##__VA_ARGS__)));                         \
+#define PPOLL(name, ...)                                                                           \
+	({                                                                                         \
+		int64_t start_ = wait_start(timeout_is_set(timeout));                              \
+		struct timespec left_;                                                             \
+		sigset_t copy_;                                                                    \
+                                                                                                   \
+		mask = mask_strip(mask, &copy_);                                                   \
+		BETWEEN_LOOP_ITERATIONS(                                                           \
+			poll_continues_iteration(fds, count), -1,                                  \
+			WITH_MASK(                                                                 \
+				mask,                                                              \
+				RESTART_READY(                                                     \
+					REAL(name)(fds, count, timeout, mask, ##__VA_ARGS__),      \
+					REAL(name)(fds, count, wait_left(start_, timeout, &left_), \
+						   mask, ##__VA_ARGS__))));                        \
 	})
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
@@ -168,9 +171,11 @@ EXPORT int pselect(int count, fd_set *readable, fd_set *writable, fd_set *except
 	return BETWEEN_LOOP_ITERATIONS(
 		select_continues_iteration(count, (fd_set *[]){ readable, writable, exceptional }),
 		-1,
-		RESTART_READY(REAL(pselect)(count, readable, writable, exceptional, timeout, mask),
-			      REAL(pselect)(count, readable, writable, exceptional,
-					    wait_left(start, timeout, &left), mask)));
+		WITH_MASK(mask,
+			  RESTART_READY(REAL(pselect)(count, readable, writable, exceptional,
+						      timeout, mask),
+					REAL(pselect)(count, readable, writable, exceptional,
+						      wait_left(start, timeout, &left), mask))));
 }
 
 EXPORT int epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
@@ -192,9 +197,10 @@ EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int max, int timeou
 	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		RESTART_READY(
-			REAL(epoll_pwait)(epfd, events, max, timeout, mask),
-			REAL(epoll_pwait)(epfd, events, max, wait_left_ms(start, timeout), mask)));
+		WITH_MASK(mask,
+			  RESTART_READY(REAL(epoll_pwait)(epfd, events, max, timeout, mask),
+					REAL(epoll_pwait)(epfd, events, max,
+							  wait_left_ms(start, timeout), mask))));
 }
 
 EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max,
@@ -207,7 +213,8 @@ EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int max,
 	mask = mask_strip(mask, &copy);
 	return BETWEEN_LOOP_ITERATIONS(
 		false, epfd,
-		RESTART_READY(REAL(epoll_pwait2)(epfd, events, max, timeout, mask),
-			      REAL(epoll_pwait2)(epfd, events, max,
-						 wait_left(start, timeout, &left), mask)));
+		WITH_MASK(mask, RESTART_READY(REAL(epoll_pwait2)(epfd, events, max, timeout, mask),
+					      REAL(epoll_pwait2)(epfd, events, max,
+								 wait_left(start, timeout, &left),
+								 mask))));
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Calls that a profiler's signal interrupts continue with the remaining time. Calls that a handler of the program
-# interrupts end, even if samples come before, or while the handler returns, or if a profiler restarts the call.
+# interrupts end, even if samples come before, or while the handler returns, or if a profiler restarts the call. A signal
+# that only a wait's mask blocks does not end it.
 . "$(dirname "$0")/interpose.inc"
 
 interposers interpose_sampler
@@ -13,6 +14,11 @@ out=$(LD_PRELOAD=$work/interpose_sampler.so "$waits" 2>"$work/err") || fail "sta
 # Without samples, the test would show nothing.
 samples=$(sed -n 's/^exit: \([0-9]*\) samples, .*, 0 claimed$/\1/p' "$work/err")
 [ "${samples:-0}" -gt 100 ] || fail "$(cat "$work/err")"
+
+masked_waits=$(program masked_waits)
+out=$("$masked_waits") || fail "masked waits without the preload: $out"
+out=$(LD_PRELOAD=$work/interpose_sampler.so "$masked_waits" 2>"$work/err") ||
+	fail "masked waits: status $?: $out $(cat "$work/err")"
 
 for back in '' 1; do
 	for how in '2000 0 followed 37 38' '5000 1 sent'; do
