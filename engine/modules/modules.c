@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -122,6 +123,42 @@ static char *resolve_path(const struct image *image, uintptr_t start, uintptr_t 
 	return path ? path : strdup(image->path);
 }
 
+static void file_version_read(struct file_version *version, const char *path)
+{
+	struct stat st;
+
+	memset(version, 0, sizeof(*version));
+	if (path[0] != '/' || stat(path, &st))
+		return;
+	version->device = st.st_dev;
+	version->inode = st.st_ino;
+	version->changed_ns =
+		(uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+}
+
+/* Whether another file than before is mapped at MODULE. With a build-id, that shows in memory. While the old file is mapped
+ * and another one has its path, the kernel reports the old one as deleted. */
+static bool module_file_is_replaced(const struct module *module)
+{
+	static const char deleted[] = " (deleted)";
+	struct file_version now;
+	size_t length;
+	char *mapped;
+	bool replaced;
+
+	if (module->build_id_size || !module->file.inode)
+		return false;
+	file_version_read(&now, module->path);
+	if (!now.inode || !memcmp(&now, &module->file, sizeof(now)))
+		return false;
+	mapped = mapped_path(module->start);
+	length = mapped ? strlen(mapped) : 0;
+	replaced = mapped &&
+		   (length < strlen(deleted) || strcmp(mapped + length - strlen(deleted), deleted));
+	free(mapped);
+	return replaced;
+}
+
 static void module_free(struct module *module)
 {
 	if (module)
@@ -158,6 +195,8 @@ static struct module *module_new(struct image *image, uintptr_t start, uintptr_t
 	module->bias = image->bias;
 	module->file_offset = code_file_offset(image, start);
 	module->build_id_size = image_build_id(image, module->build_id, &module->build_id_address);
+	if (!module->build_id_size)
+		file_version_read(&module->file, module->path);
 	module->loaded_ticks = clock_ticks();
 	module->readable = code_stays_readable(image, start, end);
 	module->pending = module_table_can_wait(image, start);
@@ -267,7 +306,8 @@ static bool module_matches_image(const struct module *module, const struct image
 	    strcmp(module->path, image->path))
 		return false;
 	size = image_build_id(image, id, &address);
-	return size == module->build_id_size && !memcmp(id, module->build_id, size);
+	return size == module->build_id_size && !memcmp(id, module->build_id, size) &&
+	       !module_file_is_replaced(module);
 }
 
 static struct module *modules_find_loaded(const struct image *image, uintptr_t start, uintptr_t end)
@@ -351,16 +391,19 @@ static bool modules_any_due(void)
 	return false;
 }
 
-/* Whether all build-ids are unchanged. A module that replaced another in the same loader entry has
+/* Whether all build-ids are unchanged, or else the files. A module that replaced another in the same loader entry has
  * another build-id. */
-static bool modules_same_build_ids(void)
+static bool modules_are_same(void)
 {
 	struct memory_check check = { .count = 0 };
+	bool replaced = false;
 
-	for (size_t i = 0; i < modules.present; i++)
+	for (size_t i = 0; i < modules.present; i++) {
 		memory_check_add(&check, modules.list[i]->bias + modules.list[i]->build_id_address,
 				 modules.list[i]->build_id, modules.list[i]->build_id_size);
-	return memory_check_end(&check);
+		replaced |= module_file_is_replaced(modules.list[i]);
+	}
+	return memory_check_end(&check) && !replaced;
 }
 
 /* Mark permanent modules in LOADED, and let lookups read their unwind sections in place. */
@@ -395,8 +438,7 @@ int modules_refresh(void)
 	if (!modules.is_open)
 		return -EINVAL;
 	retired_free();
-	if (loader_list_is_current(&modules.loader) && modules_same_build_ids() &&
-	    !modules_any_due())
+	if (loader_list_is_current(&modules.loader) && modules_are_same() && !modules_any_due())
 		return 0;
 	loader_list_free(&modules.loader);
 	err = loader_list_read(&loaded);

@@ -12,6 +12,11 @@
 struct unwind_map_entry;
 struct unwind_table;
 
+/* Version of the file at a path; all zeros if it is not known. */
+struct file_version {
+	uint64_t device, inode, changed_ns;
+};
+
 struct module {
 	uintptr_t start, end; /* its executable mappings, [start, end) */
 	uintptr_t bias;       /* load address minus link address */
@@ -21,6 +26,7 @@ struct module {
 	uint8_t build_id[32];
 	size_t build_id_size;      /* 0: none */
 	uint64_t build_id_address; /* link address */
+	struct file_version file;  /* of the file at PATH, only without a build-id */
 	uint64_t loaded_ticks;
 	uint64_t unloaded_ticks; /* 0: still loaded */
 

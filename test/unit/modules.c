@@ -321,6 +321,38 @@ START_TEST(replaced_at_the_same_place)
 }
 END_TEST
 
+/* Without a build-id, only the file differs. While the old file is mapped, nothing changes. */
+START_TEST(replaced_without_a_build_id)
+{
+	const char *source = "int come(int (*f)(void)) { return f() + 1; }";
+	const struct module *first, *second;
+	char command[256];
+	void *library;
+	uintptr_t pc;
+
+	ck_assert(build_with("plain", "-Wl,--build-id=none", source));
+	ck_assert(build_with("next", "-Wl,--build-id=none", source));
+	library = open_library("plain");
+	pc = (uintptr_t)dlsym(library, "come");
+	ck_assert_int_eq(modules_refresh(), 1);
+	first = modules_find(pc);
+	ck_assert_ptr_nonnull(first);
+	ck_assert_uint_eq(first->build_id_size, 0);
+	snprintf(command, sizeof(command), "mv %s/next.so %s/plain.so", directory, directory);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(modules_refresh(), 0);
+	dlclose(library);
+	library = open_library("plain");
+	ck_assert_int_eq(modules_refresh(), 1);
+	second = modules_find((uintptr_t)dlsym(library, "come"));
+	ck_assert_ptr_nonnull(second);
+	ck_assert_ptr_ne(first, second);
+	ck_assert_uint_gt(first->unloaded_ticks, 0);
+	ck_assert_int_eq(modules_refresh(), 0);
+	dlclose(library);
+}
+END_TEST
+
 START_TEST(relative_and_deleted)
 {
 	const struct module *module;
@@ -521,6 +553,7 @@ int main(void)
 	tcase_add_test(tests, nothing_changes);
 	tcase_add_test(tests, comes_and_goes);
 	tcase_add_test(tests, replaced_at_the_same_place);
+	tcase_add_test(tests, replaced_without_a_build_id);
 	tcase_add_test(tests, relative_and_deleted);
 	tcase_add_test(tests, overwritten);
 	tcase_add_test(tests, walks_meet_changes);
