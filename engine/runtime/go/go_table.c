@@ -212,7 +212,7 @@ static void compile_function(struct compiler *c)
 		go_functions_stack(c->functions, &c->function, compiler_detect_save, c);
 	/* A handler returns to the first instruction of this function, and lookups subtract one
 	 * from a return address. */
-	if (c->is_signal_return)
+	if (c->is_signal_return && c->function.start > c->text)
 		rows_add(&c->rows, c->function.start - c->text - 1, RULE_INDEX_SIGNAL);
 	if (go_functions_stack(c->functions, &c->function, compiler_add_range, c))
 		rows_add(&c->rows, c->function.start - c->text, RULE_INDEX_NONE);
