@@ -1,4 +1,6 @@
 /* Labels of goroutines, in structures as Go has them, and in invalid ones. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -188,6 +190,97 @@ START_TEST(invalid_data_gives_no_labels)
 }
 END_TEST
 
+/* A program of Go 1.22 with two thread-local variables, of which runtime.tlsg is the second one. */
+struct program {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[3];
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+	} note;
+	_Alignas(16) uint8_t build_info[48];
+	Elf64_Sym symbols[2];
+	char strings[16];
+	Elf64_Shdr sections[3];
+};
+
+static void program_init(struct program *p, uint64_t value, uint64_t tls_bytes)
+{
+	memset(p, 0, sizeof(*p));
+	memcpy(p->header.e_ident, ELFMAG, SELFMAG);
+	p->header.e_ident[EI_CLASS] = ELFCLASS64;
+	p->header.e_ident[EI_DATA] = ELFDATA2LSB;
+	p->header.e_phoff = offsetof(struct program, segments);
+	p->header.e_phentsize = sizeof(Elf64_Phdr);
+	p->header.e_phnum = 3;
+	p->header.e_shoff = offsetof(struct program, sections);
+	p->header.e_shentsize = sizeof(Elf64_Shdr);
+	p->header.e_shnum = 3;
+	p->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				       .p_flags = PF_R | PF_W,
+				       .p_filesz = sizeof(*p),
+				       .p_memsz = sizeof(*p) };
+	p->segments[1] = (Elf64_Phdr){ .p_type = PT_NOTE,
+				       .p_vaddr = offsetof(struct program, note),
+				       .p_memsz = sizeof(p->note) };
+	p->segments[2] = (Elf64_Phdr){ .p_type = PT_TLS, .p_memsz = tls_bytes, .p_align = 8 };
+	p->note.header = (Elf64_Nhdr){ .n_namesz = 4, .n_type = 4 };
+	strcpy(p->note.name, "Go");
+	memcpy(p->build_info, "\xff Go buildinf:", 14);
+	p->build_info[15] = 2;
+	p->build_info[32] = 6;
+	memcpy(p->build_info + 33, "go1.22", 6);
+	strcpy(p->strings + 1, "runtime.tlsg");
+	p->symbols[1] = (Elf64_Sym){ .st_name = 1,
+				     .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS),
+				     .st_value = value };
+	p->sections[1] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB,
+				       .sh_offset = offsetof(struct program, symbols),
+				       .sh_size = sizeof(p->symbols),
+				       .sh_entsize = sizeof(Elf64_Sym),
+				       .sh_link = 2 };
+	p->sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+				       .sh_offset = offsetof(struct program, strings),
+				       .sh_size = sizeof(p->strings) };
+}
+
+/* Search a program with 16 bytes of thread-local variables, whose path has a file with FILE_BYTES of them now. */
+static int find(struct go_labels_layout *found, uint64_t value, uint64_t file_bytes)
+{
+	char path[] = "/tmp/go-test-XXXXXX";
+	struct program *loaded = aligned_alloc(16, sizeof(*loaded)), file;
+	struct module module = { .path = path, .bias = (uintptr_t)loaded };
+	struct elf *image;
+	int fd = mkstemp(path), err;
+
+	program_init(loaded, value, 16);
+	program_init(&file, value, file_bytes);
+	ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
+	close(fd);
+	ck_assert_int_eq(elf_open_image(&image, (uintptr_t)loaded, sizeof(*loaded)), 0);
+	err = go_labels_find(found, image, &module);
+	elf_close(image);
+	unlink(path);
+	free(loaded);
+	return err;
+}
+
+/* A handler reads it in place. */
+START_TEST(the_variable_is_in_its_block)
+{
+	struct go_labels_layout found;
+
+	if (ARCH_RA != 16) /* elsewhere it is not needed */
+		return;
+	ck_assert_int_eq(find(&found, 8, 16), 0);
+	ck_assert_int_eq(found.current, thread_pointer_offset(8, 16, 8));
+	ck_assert_int_eq(find(&found, 9, 16), -ENOENT);
+	ck_assert_int_eq(find(&found, 16, 16), -ENOENT);
+	ck_assert_int_eq(find(&found, UINT64_MAX, 16), -ENOENT);
+	ck_assert_int_eq(find(&found, 8, 24), -ENOENT); /* another file */
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("go_labels");
@@ -195,5 +288,6 @@ int main(void)
 	tcase_add_test(tcase, slices_are_read);
 	tcase_add_test(tcase, maps_are_read);
 	tcase_add_test(tcase, invalid_data_gives_no_labels);
+	tcase_add_test(tcase, the_variable_is_in_its_block);
 	return suite_run(tcase);
 }

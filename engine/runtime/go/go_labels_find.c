@@ -129,20 +129,26 @@ static int visit_symbol(void *context, const Elf64_Sym *symbol)
 	return 1;
 }
 
-/* Look up the offset of Go's variable in the block of thread-local variables. */
-static int find_symbol(const char *path, uint64_t *value)
+/* Look up the offset of Go's variable in the BLOCK of thread-local variables. The file at PATH may be another one by now. A
+ * handler reads the variable in place, so it must be in the block. */
+static int find_symbol(const char *path, const Elf64_Phdr *block, uint64_t *value)
 {
+	const Elf64_Phdr *same;
 	struct symbol_search search = { 0 };
 	const Elf64_Shdr *table;
 	int err = module_file_open_elf(&search.file, path);
 
 	if (err)
 		return err;
+	same = elf_find_segment(search.file, PT_TLS);
 	table = elf_find_section_type(search.file, SHT_SYMTAB);
 	search.strings = table ? elf_section(search.file, table->sh_link) : NULL;
 	err = !search.strings                                               ? -ENOENT
 	      : elf_symbols(search.file, table, visit_symbol, &search) == 1 ? 0
 									    : -ENOENT;
+	if (!same || memcmp(same, block, sizeof(*same)) || block->p_memsz < sizeof(uintptr_t) ||
+	    search.value > block->p_memsz - sizeof(uintptr_t))
+		err = -ENOENT;
 	elf_close(search.file);
 	*value = search.value;
 	return err;
@@ -157,7 +163,7 @@ static int find_current(struct go_labels_layout *layout, struct elf *image, cons
 	layout->current = CURRENT_DEFAULT;
 	if (!block || block->p_memsz == sizeof(uintptr_t))
 		return 0;
-	err = find_symbol(path, &value);
+	err = find_symbol(path, block, &value);
 	if (!err)
 		layout->current = thread_pointer_offset(value, block->p_memsz, block->p_align);
 	return err;
