@@ -101,6 +101,8 @@ static int tables_map(unsigned generation)
 	t = system_map(sizeof(*t));
 	if (!t)
 		return -ENOMEM;
+	/* In a forked child, a function whose description another thread was writing would never get it. */
+	system_empty_in_children(t, sizeof(*t));
 	atomic_store_explicit(&frame_tables.generations[generation], t, memory_order_release);
 	return 0;
 }

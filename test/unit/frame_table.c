@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/memory/account.h"
@@ -128,6 +129,26 @@ START_TEST(told_by_many)
 		ck_assert_str_eq(frame.name, name);
 		ck_assert_uint_eq(frame.line, i);
 	}
+}
+END_TEST
+
+/* Another thread had claimed the function and was about to describe it when the process forked. */
+START_TEST(described_in_a_forked_child)
+{
+	struct script_frame frame;
+	bool fresh;
+	int status;
+	pid_t pid;
+
+	frame_table_place(frame_table_function(51, &fresh), 1, &fresh);
+	pid = fork();
+	if (!pid)
+		_exit(frame_table_find(place(function(51, "late", "file"), 1, 5), &frame) &&
+				      !strcmp(frame.name, "late") && frame.line == 5
+			      ? 0
+			      : 1);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
 }
 END_TEST
 
@@ -367,6 +388,7 @@ int main(void)
 	tcase_add_test(open, as_told);
 	tcase_add_test(open, not_described);
 	tcase_add_test(open, told_by_many);
+	tcase_add_test(open, described_in_a_forked_child);
 	tcase_add_test(open, full);
 	tcase_add_test(open, unused_bytes);
 	tcase_add_test(open, renewed);
