@@ -53,12 +53,16 @@ static struct {
 
 _Static_assert(WORKS == 8 * sizeof(mixed_stack.used), "one bit per workspace");
 
-/* A replaced runtime may be in use, so all of them are kept; there are few. */
+/* A replaced runtime may be in use, so it is kept. If many were replaced, its room is used again when no walk is in
+ * progress; then all later walks find the current ones. */
 #define KEPT_MAX 16
 
-static struct {
+static struct kept {
 	_Alignas(struct runtime) uint8_t bytes[RUNTIME_BYTES];
 } kept[KEPT_MAX];
+
+/* Number of checks whether a walk is in progress. A walk takes some microseconds, unless it is preempted. */
+#define IDLE_CHECKS_MAX 1000
 
 static void set_java_range(const struct runtime *runtime)
 {
@@ -72,7 +76,8 @@ static void set_runtime(enum runtime_kind kind, const struct runtime *runtime)
 {
 	bool any = false;
 
-	atomic_store_explicit(&mixed_stack.runtimes[kind], runtime, memory_order_release);
+	/* In the total order with work_acquire(): see kept_reuse(). */
+	atomic_store(&mixed_stack.runtimes[kind], runtime);
 	if (kind == RUNTIME_JVM)
 		set_java_range(runtime);
 	for (size_t i = 0; i < RUNTIME_KINDS; i++)
@@ -87,10 +92,32 @@ static uint64_t unused_bytes(void)
 	return works * sizeof(struct work) + frame_table_unused_bytes();
 }
 
+static bool is_current(const struct kept *candidate)
+{
+	for (size_t i = 0; i < RUNTIME_KINDS; i++)
+		if ((const void *)atomic_load(&mixed_stack.runtimes[i]) == candidate)
+			return true;
+	return false;
+}
+
+/* A kept runtime that no walk can use any more; NULL if walks are always in progress. */
+static struct kept *kept_reuse(void)
+{
+	for (int i = 0; atomic_load(&mixed_stack.used); i++) {
+		if (i == IDLE_CHECKS_MAX)
+			return NULL;
+		system_yield();
+	}
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		if (!is_current(&kept[i]))
+			return &kept[i];
+	return NULL;
+}
+
 int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, size_t bytes)
 {
 	static size_t count;
-	size_t i;
+	struct kept *slot = NULL;
 
 	if (!runtime) {
 		set_runtime(kind, NULL);
@@ -106,13 +133,17 @@ int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, 
 	if (!mixed_stack.works || frame_table_open() || (kind == RUNTIME_V8 && v8_open()) ||
 	    (kind == RUNTIME_RUBY && ruby_open()))
 		return -ENOMEM;
-	for (i = 0; i < count && memcmp(kept[i].bytes, runtime, bytes); i++)
-		;
-	if (i == KEPT_MAX)
-		return -ENOMEM;
-	if (i == count)
-		memcpy(kept[count++].bytes, runtime, bytes);
-	set_runtime(kind, (const struct runtime *)kept[i].bytes);
+	for (size_t i = 0; !slot && i < count; i++)
+		if (!memcmp(kept[i].bytes, runtime, bytes))
+			slot = &kept[i];
+	if (!slot) {
+		slot = count < KEPT_MAX ? &kept[count++] : kept_reuse();
+		if (!slot)
+			return -EAGAIN;
+		memset(slot, 0, sizeof(*slot));
+		memcpy(slot->bytes, runtime, bytes);
+	}
+	set_runtime(kind, (const struct runtime *)slot->bytes);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ size_t mixed_stack_here(uintptr_t stack_high, size_t skip, uintptr_t *pcs, size_
 			bool *truncated);
 
 /* Make the functions above search for frames of RUNTIME, of which BYTES are copied; NULL stops the
- * search for KIND. One thread. Returns 0 or -ENOMEM. */
+ * search for KIND. One thread. Returns 0, -ENOMEM, or -EAGAIN if walks prevented it. */
 int mixed_stack_look_for(enum runtime_kind kind, const struct runtime *runtime, size_t bytes);
 
 /* Set whether the process has several Python interpreters now. */

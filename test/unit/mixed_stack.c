@@ -124,6 +124,19 @@ START_TEST(nothing_to_mix)
 }
 END_TEST
 
+/* An interpreter's library may be loaded at a new place again and again. */
+START_TEST(any_number_of_runtimes)
+{
+	struct runtime again = { .finds_own_frames = false };
+
+	for (uintptr_t i = 0; i < 100; i++) {
+		again.text = again.text_end = 0x1000 * i;
+		ck_assert_int_eq(mixed_stack_look_for(RUNTIME_PERL, &again, sizeof(again)), 0);
+		ck_assert_int_eq(mixed_stack_look_for(RUNTIME_PERL, NULL, 0), 0);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("mixed_stack");
@@ -131,5 +144,6 @@ int main(void)
 	tcase_add_loop_test(tcase, places, 0, sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(tcase, cut_at_the_end);
 	tcase_add_test(tcase, nothing_to_mix);
+	tcase_add_test(tcase, any_number_of_runtimes);
 	return suite_run(tcase);
 }
