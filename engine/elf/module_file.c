@@ -33,11 +33,17 @@ static bool is_open_to_all(const char *path)
 
 int module_file_open(const char *path)
 {
-	/* With O_NONBLOCK, opening a FIFO does not block before the FIFO is refused. */
-	int fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	struct stat st;
-	int err = 0;
+	int fd, err = 0;
 
+	/* Only a regular file is opened. A FIFO, or a pipe that has got the number in /proc/self/fd, would have a reader more:
+	 * that wakes the program's writers. */
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	/* If it is replaced by a FIFO now, O_NONBLOCK prevents a wait. */
+	fd = fd_raise(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st))

@@ -2,6 +2,7 @@
 #include "engine/elf/elf.h"
 #include "engine/elf/elf_identity.h"
 #include "engine/elf/image_symbols.h"
+#include "engine/elf/module_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -347,6 +349,26 @@ START_TEST(crc_is_that_of_debuglink)
 }
 END_TEST
 
+/* A program's writer would notice a reader. */
+START_TEST(a_fifo_is_not_opened)
+{
+	char directory[] = "/tmp/elf-test-XXXXXX", path[64], event[512];
+	int notify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/fifo", directory);
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_int_ge(inotify_add_watch(notify, path, IN_OPEN), 0);
+	ck_assert_int_eq(module_file_open(path), -EINVAL);
+	ck_assert_int_lt(read(notify, event, sizeof(event)), 0);
+	ck_assert_int_eq(errno, EAGAIN);
+	close(notify);
+	unlink(path);
+	rmdir(directory);
+	ck_assert_int_eq(module_file_open(path), -ENOENT);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("all");
@@ -361,6 +383,7 @@ int main(void)
 	tcase_add_test(tcase, memory_that_is_gone_is_an_error);
 	tcase_add_test(tcase, file_truncated_while_open);
 	tcase_add_test(tcase, only_regular_files);
+	tcase_add_test(tcase, a_fifo_is_not_opened);
 	tcase_add_test(tcase, crc_is_that_of_debuglink);
 	return suite_run(tcase);
 }
