@@ -280,17 +280,25 @@ static void mem_end_life(const void *p, uint64_t ticks, const struct mem_allocat
 		port_get()->freed(p, ticks, a);
 }
 
-void mem_on_free(const void *p)
+/* Returns whether P was in the table. */
+static bool mem_end_tracking(const void *p)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
 	struct mem_allocation a;
 	int saved = errno;
+	bool found = mem_table_remove(p, &a);
 
-	if (mem_table_remove(p, &a)) {
+	if (found) {
 		mem_end_life(p, clock_ticks(), &a);
 		mem_count_cost(begin_ns, 0, true);
 	}
 	errno = saved;
+	return found;
+}
+
+void mem_on_free(const void *p)
+{
+	mem_end_tracking(p);
 }
 
 /* The thread stays a reader until the end, because the stack's id may be used again. */
@@ -298,8 +306,9 @@ bool mem_on_realloc_begin(const void *p, struct mem_resize *resize)
 {
 	if (!mem_stacks_enter()) {
 		/* The allocation cannot be tracked to its new address, and its old entry would be
-		 * wrong. */
-		mem_on_free(p);
+		 * wrong. It still lives, so this is a loss. */
+		if (mem_end_tracking(p))
+			mem_count_lost();
 		return false;
 	}
 	if (mem_table_remove(p, &resize->was)) {

@@ -10,6 +10,7 @@
 #include "core/agent_phase.h"
 #include "core/shared.h"
 #include "core/system.h"
+#include "engine/memory/mem_readers.h"
 #include "test/fixtures/suite.h"
 
 #define CALLER ((const void *)0x401000)
@@ -309,6 +310,24 @@ START_TEST(losses_are_counted)
 	ck_assert_uint_eq(s.evicted_bytes, s.evicted * 16);
 	ck_assert_uint_eq(s.bytes + s.evicted_bytes, n * 16);
 	ck_assert_uint_eq(s.totals.allocated_bytes, n * 16);
+}
+END_TEST
+
+/* The block lives on, but is not tracked any more. */
+START_TEST(a_resize_while_readers_are_excluded)
+{
+	struct mem_resize resize;
+	struct mem_summary s;
+
+	start(0, MEM_OFF);
+	allocate(at(1), 100);
+	ck_assert(mem_readers_exclude());
+	ck_assert(!mem_on_realloc_begin(at(1), &resize));
+	ck_assert(!mem_on_realloc_begin(at(2), &resize));
+	mem_readers_admit();
+	s = collect();
+	ck_assert_uint_eq(s.bytes, 0);
+	ck_assert_uint_eq(s.lost, 1);
 }
 END_TEST
 
@@ -634,6 +653,7 @@ int main(void)
 	tcase_add_test(tcase, a_small_resize_in_place_has_no_events);
 	tcase_add_test(tcase, the_old_place_is_free_before_others_get_it);
 	tcase_add_test(tcase, losses_are_counted);
+	tcase_add_test(tcase, a_resize_while_readers_are_excluded);
 	tcase_add_test(tcase, a_failed_resize_may_push_out);
 	tcase_add_test(tcase, stopped_and_started_again);
 	tcase_add_test(tcase, a_start_waits_for_a_suspended_thread);
