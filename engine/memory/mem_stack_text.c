@@ -72,7 +72,7 @@ static void places_read_line(struct places *places, const char *line)
 
 static void places_read_maps(struct places *places)
 {
-	char text[2048];
+	char text[1024];
 	size_t held = 0;
 	ssize_t got;
 	char *end;
