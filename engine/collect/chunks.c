@@ -145,13 +145,15 @@ static int chunk_end(const struct chunks *chunks, struct jfr_writer *jfr, struct
 
 int chunks_end(struct chunks *chunks, struct symbols *symbols, uint64_t ticks)
 {
-	int err = chunk_end(chunks, chunks->jfr, symbols, ticks);
+	int err = chunk_end(chunks, chunks->jfr, symbols, ticks), mem_err = 0;
 
-	if (!err && chunks_mem_is_apart(chunks))
-		err = chunk_end(chunks, chunks->mem, symbols, ticks);
-	if (!err && chunks_mem_is_apart(chunks))
-		err = jfr_writer_append(chunks->jfr, chunks->mem, NULL);
-	return err;
+	/* Each chunk ends, also if the other one is lost. */
+	if (chunks_mem_is_apart(chunks)) {
+		mem_err = chunk_end(chunks, chunks->mem, symbols, ticks);
+		if (!mem_err)
+			mem_err = jfr_writer_append(chunks->jfr, chunks->mem, NULL);
+	}
+	return err ? err : mem_err;
 }
 
 bool chunks_are_crowded(const struct chunks *chunks)

@@ -1,6 +1,7 @@
 /* engine/collect/chunks: the times of chunks follow the wall clock when it is set. */
 #include "engine/collect/chunks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -47,11 +48,33 @@ START_TEST(a_small_adjustment)
 }
 END_TEST
 
+/* The chunk of native memory is kept, and so is its writer. */
+START_TEST(a_lost_chunk_of_samples)
+{
+	static const chunk_settings settings;
+	int fd = memfd_create("chunks", MFD_CLOEXEC);
+	struct chunks chunks;
+
+	ck_assert_int_eq(chunks_open(&chunks, fd, &settings, &settings, false), 0);
+	ck_assert(chunks_mem_is_apart(&chunks));
+	ck_assert_int_eq(chunks_begin(&chunks), 0);
+	chunks.jfr->out.err = -ENOSPC;
+	ck_assert_int_eq(chunks_end(&chunks, NULL, clock_ticks()), -ENOSPC);
+	ck_assert_int_gt(lseek(fd, 0, SEEK_END), 0);
+	ck_assert_int_eq(chunks_begin(&chunks), 0);
+	ck_assert(chunks_mem_is_apart(&chunks));
+	ck_assert_int_eq(chunks_end(&chunks, NULL, clock_ticks()), 0);
+	chunks_close(&chunks);
+	close(fd);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tests = tcase_create("all");
 
 	tcase_add_test(tests, a_set_clock);
 	tcase_add_test(tests, a_small_adjustment);
+	tcase_add_test(tests, a_lost_chunk_of_samples);
 	return suite_run(tests);
 }
