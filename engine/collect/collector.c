@@ -239,7 +239,7 @@ static void collector_end_thread(void *context, struct thread *t)
 {
 	(void)context;
 	thread_times_end(collector.chunks.jfr, t, wall_queue_ns(t));
-	wall_end(collector.chunks.jfr, t);
+	collector.late += wall_end(collector.chunks.jfr, t);
 	if (atomic_load(&t->sampled) && t->name[0])
 		chunks_name_thread(&collector.chunks, atomic_load(&t->tid), t->name);
 }

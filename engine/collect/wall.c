@@ -724,9 +724,27 @@ void wall_keep_frames(void)
 			wall.threads[i].pcs[j] = frame_table_keep(wall.threads[i].pcs[j]);
 }
 
-void wall_end(struct jfr_writer *jfr, struct thread *thread)
+static uint64_t wall_owed_visits(const struct thread_wall *w)
 {
+	uint64_t visits = 0;
+
+	for (size_t i = 0; i < WAIT_STATES; i++)
+		visits += w->owed[i];
+	for (size_t i = 0; i < WALL_EARLIER_MAX; i++)
+		visits += w->earlier[i].visits;
+	return visits;
+}
+
+uint64_t wall_end(struct jfr_writer *jfr, struct thread *thread)
+{
+	struct thread_wall *w;
+	uint64_t owed;
+
 	wall_write_event(jfr, thread);
-	if (thread->index < wall.room)
-		wall_state_clear(&wall.threads[thread->index]);
+	if (thread->index >= wall.room)
+		return 0;
+	w = &wall.threads[thread->index];
+	owed = wall_owed_visits(w);
+	wall_state_clear(w);
+	return owed;
 }

@@ -82,7 +82,8 @@ void wall_flush(struct jfr_writer *jfr);
 /* Move every known stack to the new frame table, if there is an old one. */
 void wall_keep_frames(void);
 
-/* Write and free the state of a thread that has ended, before its slot is reaped. */
-void wall_end(struct jfr_writer *jfr, struct thread *thread);
+/* Write and free the state of a thread that has ended, before its slot is reaped. Returns the number of visits whose requested
+ * sample the thread did not take. */
+uint64_t wall_end(struct jfr_writer *jfr, struct thread *thread);
 
 #endif

@@ -504,6 +504,16 @@ START_TEST(a_lost_sample_is_requested_again)
 }
 END_TEST
 
+/* It ends before it takes the sample. */
+START_TEST(visits_of_a_thread_that_ends_are_counted)
+{
+	begin(1);
+	visit(0, 3);
+	ck_assert_uint_eq(wall_end(NULL, &threads[0].slot), 3);
+	ck_assert_uint_eq(wall_end(NULL, &threads[0].slot), 0);
+}
+END_TEST
+
 /* A thread may sleep in an event-loop iteration, which checks its counter for samples. */
 START_TEST(a_sleeper_that_is_counted_is_told)
 {
@@ -1322,6 +1332,7 @@ int main(void)
 	tcase_add_test(tests, a_thread_that_runs_is_interrupted_each_time);
 	tcase_add_test(tests, a_sleeper_is_interrupted_once_and_counted);
 	tcase_add_test(tests, a_lost_sample_is_requested_again);
+	tcase_add_test(tests, visits_of_a_thread_that_ends_are_counted);
 	tcase_add_test(tests, a_sleeper_that_is_counted_is_told);
 	tcase_add_test(tests, a_sleeper_is_counted_in_each_chunk);
 	tcase_add_loop_test(tests, cpu_time_is_a_life_sign, 0, 5);
