@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/own_thread.h"
+#include "core/signal_share.h"
 #include "core/system.h"
 #include "engine/context/thread_context.h"
 #include "engine/context/thread_labels.h"
@@ -158,8 +159,10 @@ void threads_started(pid_t tid, uintptr_t stack_low, uintptr_t stack_high, uintp
 	if (!atomic_load(&is_open) || own || own_thread_is())
 		return;
 	t = thread_slot_acquire(tid, false);
-	if (!t)
+	if (!t) {
+		signal_share_count_refused(tid, -ENOMEM); /* without a slot there is no timer */
 		return;
+	}
 	t->stack_low = stack_low;
 	t->stack_high = stack_high;
 	t->entry = entry;

@@ -1,5 +1,6 @@
 /* engine/sample/threads and engine/collect/thread_look: every thread has a slot while it lives,
  * however it was started. */
+#include "core/signal_share.h"
 #include "engine/collect/thread_look.h"
 #include "engine/sample/thread_slots.h"
 #include "engine/sample/threads.h"
@@ -306,6 +307,23 @@ START_TEST(a_signals_value_is_checked)
 }
 END_TEST
 
+/* A thread without a slot has no timer. */
+START_TEST(a_thread_that_finds_no_slot_is_counted)
+{
+	uint64_t refused = signal_share_refused();
+	pid_t other = 1 << 24;
+	pthread_t thread;
+
+	while (thread_slot_acquire(other, true))
+		other++;
+	ck_assert_int_eq(pthread_create(&thread, NULL, told, NULL), 0);
+	sem_wait(&ready);
+	ck_assert_uint_eq(signal_share_refused(), refused + 1);
+	sem_post(&leave);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 START_TEST(closed)
 {
 	threads_close();
@@ -331,6 +349,7 @@ int main(void)
 	tcase_add_test(tests, a_counter_outlives_its_thread);
 	tcase_add_test(tests, a_slot_is_its_threads_until_that_ends);
 	tcase_add_test(tests, a_signals_value_is_checked);
+	tcase_add_test(tests, a_thread_that_finds_no_slot_is_counted);
 	tcase_add_test(tests, closed);
 	return suite_run(tests);
 }
