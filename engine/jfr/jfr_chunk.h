@@ -23,6 +23,8 @@ struct jfr_writer {
 	unsigned coarse; /* times in the file are in units of 2^this ticks; 0: they are ticks */
 	bool timed_by_others; /* headers have a duration of 0 */
 	uint64_t dropped;     /* dropped events of this chunk */
+	bool uses_reserve;    /* further stacks are those of the retained memory */
+	uint64_t events_full; /* then: stacks of events without room */
 	uint32_t context;     /* context of the next samples; 0: none */
 	struct jfr_wait wait; /* of the next wall-clock sample */
 

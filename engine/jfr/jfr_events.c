@@ -202,6 +202,8 @@ void jfr_retained(struct jfr_writer *w, uint64_t ticks, uint32_t stack,
 
 void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *losses)
 {
+	uint64_t full = w->interned.stacks.full;
+	uint64_t of_events = w->uses_reserve ? w->events_full : full;
 	struct event e;
 
 	if (!event_begin_numbers(w, &e, JFR_T_LOSSES, ticks))
@@ -210,13 +212,13 @@ void jfr_losses(struct jfr_writer *w, uint64_t ticks, const struct jfr_losses *l
 	event_put(&e, losses->ring_full);
 	event_put(&e, losses->timer_failures);
 	event_put(&e, losses->table_evictions);
-	event_put(&e, w->interned.stacks.full);
+	event_put(&e, of_events);
 	event_put(&e, w->interned.threads.full);
 	event_put(&e, w->dropped);
 	event_put(&e, losses->late);
 	event_put(&e, losses->stalls);
 	event_put(&e, w->interned.contexts.full + w->interned.waits.full);
-	event_put(&e, losses->retained_stacks);
+	event_put(&e, losses->retained_stacks + full - of_events);
 	event_put(&e, losses->memory);
 	event_end_numbers(w, &e);
 }

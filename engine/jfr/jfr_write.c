@@ -135,6 +135,7 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
 	w->start_ns = start_ns;
 	w->start_ticks = start_ticks;
 	w->dropped = 0;
+	w->uses_reserve = false;
 	w->context = 0;
 	w->wait = (struct jfr_wait){ 0 };
 	jfr_interned_reset(&w->interned);
@@ -273,6 +274,8 @@ bool jfr_stacks_are_crowded(const struct jfr_writer *w)
 void jfr_use_stack_reserve(struct jfr_writer *w)
 {
 	w->interned.stacks.max = (size_t)memory_eighths(3, JFR_RESERVED_STACKS_MAX_BYTES);
+	w->events_full = w->interned.stacks.full;
+	w->uses_reserve = true;
 }
 
 uint32_t jfr_context(struct jfr_writer *w, const struct jfr_context *context)

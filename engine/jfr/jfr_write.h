@@ -82,7 +82,8 @@ uint32_t jfr_stack(struct jfr_writer *w, const uintptr_t *pcs, size_t count, boo
 bool jfr_stacks_are_crowded(const struct jfr_writer *w);
 
 /* Until the end of the chunk, let the table grow to JFR_RESERVED_STACKS_MAX_BYTES. The reserve is
- * for the stacks of the retained memory, so that events do not displace them. */
+ * for the stacks of the retained memory, so that events do not displace them. Stacks that do not fit count as
+ * retained stacks from then on. */
 void jfr_use_stack_reserve(struct jfr_writer *w);
 
 /* Intern a context for this chunk. Returns its id; 0 if it is empty, or if the table is full

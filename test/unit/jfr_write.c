@@ -703,6 +703,50 @@ START_TEST(a_full_stack_table_is_counted)
 }
 END_TEST
 
+/* Add different stacks until COUNT of them had no room. */
+static void fill_stacks(struct jfr_writer *w, uintptr_t first, unsigned count)
+{
+	uintptr_t pcs[64];
+	uint32_t id, last = 0;
+
+	for (unsigned n = 0, full = 0; full < count; n++) {
+		for (unsigned i = 0; i < 64; i++)
+			pcs[i] = first + n % 100 * 64 + i;
+		pcs[0] = first + 0x1000000 + n;
+		id = jfr_stack(w, pcs, 64, false);
+		full += id == last;
+		last = id;
+	}
+}
+
+/* Stacks of the retained memory are not those of samples. */
+START_TEST(retained_stacks_without_room_are_counted_apart)
+{
+	struct jfr_losses losses = { .retained_stacks = 2 };
+	struct jfr_chunk chunk;
+	struct jfr_event event;
+	struct jfr_value value;
+	struct jfr_writer *w;
+	struct jfr_scan scan;
+	const uint8_t *file;
+	int fd;
+
+	w = begin(&fd);
+	fill_stacks(w, 0x10000, 3);
+	jfr_use_stack_reserve(w);
+	fill_stacks(w, 0x10000000, 10);
+	jfr_losses(w, 2, &losses);
+	file = finish(w, fd, &chunk);
+	jfr_scan_start(&scan, &chunk, UINT32_MAX);
+	ck_assert(next_of(&scan, &event, JFR_T_LOSSES));
+	ck_assert(jfr_event_get_field(&chunk, &event, "stackTableFull", &value));
+	ck_assert_int_eq(jfr_value_integer(&value), 3 + 1);
+	ck_assert(jfr_event_get_field(&chunk, &event, "retainedStacksCut", &value));
+	ck_assert_int_eq(jfr_value_integer(&value), 2 + 10 + 1);
+	done(&chunk, file, fd);
+}
+END_TEST
+
 /* The labels of the event's context; "" if it has none. */
 static const char *context_labels(const struct jfr_chunk *chunk, const struct jfr_event *event,
 				  struct buf *out)
@@ -1209,6 +1253,7 @@ int main(void)
 	tcase_add_test(tcase, a_base_leaves_what_is_before_it);
 	tcase_add_test(tcase, stacks_are_shared_and_named);
 	tcase_add_test(tcase, a_full_stack_table_is_counted);
+	tcase_add_test(tcase, retained_stacks_without_room_are_counted_apart);
 	tcase_add_test(tcase, wall_samples_with_a_wait_and_without);
 	tcase_add_test(tcase, times_of_a_thread_and_throttling);
 	tcase_add_test(tcase, stalls_with_a_stack_and_without);
