@@ -19,7 +19,8 @@ const struct loss_cause summary_causes[SUMMARY_CAUSES] = {
 	{ "eventsDropped", "events: not written for lack of memory or space" },
 	{ "stackTableFull", "stacks: too many different ones in a report; shorten "
 			    "ASPROF_AGENT_REPORTING_INTERVAL, or raise a low ASPROF_AGENT_MEMORY" },
-	{ "threadTableFull", "thread names: too many threads" },
+	{ "threadTableFull", "events: without the name of their thread, as there are too many; or "
+			     "raise a low ASPROF_AGENT_MEMORY" },
 	{ "contextTableFull",
 	  "samples: kept without their labels or wait, of too many different ones" },
 	{ "retainedStacksCut",
