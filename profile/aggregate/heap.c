@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/basics/array.h"
+#include "profile/basics/hash.h"
 
 /* Maximum entries of the table, 48 bytes each. Parts are so small that the first fills at most five
  * eighths of the table; the other parts differ from it only by chance, so they fit too. */
@@ -32,7 +33,9 @@ double mem_scale(const struct settings *settings, int64_t size, int64_t weight)
 
 static uint32_t heap_home_index(const struct heap *h, uint64_t address, uint32_t process)
 {
-	return heap_hash(address ^ (uint64_t)process << 48) & (h->capacity - 1);
+	uint64_t hash = hash_add(hash_add(hash_start(), address), process);
+
+	return (uint32_t)(hash >> 32) & (h->capacity - 1);
 }
 
 static uint32_t heap_find_index(const struct heap *h, uint64_t address, uint32_t process)
@@ -326,6 +329,30 @@ static void visit_snapshots(const struct heap *h, uint32_t process,
 
 		visit(arg, &held);
 	}
+}
+
+static int compare_allocations(const void *a, const void *b)
+{
+	const struct allocation *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x->process > y->process) - (x->process < y->process);
+}
+
+void heap_finish_part(struct heap *h)
+{
+	uint32_t live = 0;
+
+	for (uint32_t i = 0; i < h->capacity; i++)
+		if (h->table[i].address)
+			h->table[live++] = h->table[i];
+	if (!live)
+		return;
+	memset(h->table + live, 0, (h->capacity - live) * sizeof(*h->table));
+	qsort(h->table, live, sizeof(*h->table), compare_allocations);
 }
 
 void heap_visit_held(const struct heap *h, void (*visit)(void *arg, const struct held *held),

@@ -121,6 +121,9 @@ void heap_free(struct heap *heap);
 /* Reset HEAP to read all events again for heap->part. */
 void heap_start_part(struct heap *heap);
 
+/* Sort the table by time, as the hash has another seed in each process. No event may follow in this part. */
+void heap_finish_part(struct heap *heap);
+
 /* Call VISIT for all memory that is held in this part of the address space; in the last part also
  * for the snapshots. Called from on_part().
  *
@@ -137,15 +140,12 @@ bool heap_process_has_snapshot(const struct heap *heap, uint32_t process);
  * 1) of the time: they are too young to be leaks. Called from on_part(). */
 void heap_add_to_profile(struct heap *heap, double tail);
 
-static inline uint32_t heap_hash(uint64_t address)
-{
-	return (uint32_t)((address * 0x9E3779B97F4A7C15u) >> 32);
-}
-
-/* Whether ADDRESS is in the current part. */
+/* Whether ADDRESS is in the current part. The parts have no seed: they determine the order of the output. */
 static inline bool heap_part_has(const struct heap *heap, uint64_t address)
 {
-	return (uint64_t)heap_hash(address) >> (32 - heap->part_bits) == heap->part;
+	uint64_t hash = (address * 0x9E3779B97F4A7C15u) >> 32 & UINT32_MAX;
+
+	return hash >> (32 - heap->part_bits) == heap->part;
 }
 
 /* Returns the entry of PROCESS, valid until a process is added; NULL when out of memory. */

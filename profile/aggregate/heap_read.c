@@ -396,6 +396,7 @@ int heap_read(struct heap *h)
 		heap_read_part(h);
 	}
 	for (;;) {
+		heap_finish_part(h);
 		if (h->on_part)
 			h->on_part(h->arg);
 		if (++h->part >> h->part_bits)

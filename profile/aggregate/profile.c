@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/basics/hash.h"
 #include "profile/basics/text.h"
 
 const struct metric_text metric_texts[METRICS] = {
@@ -27,12 +28,12 @@ static bool sample_has_key_of(const struct sample *a, const struct sample *b)
 /* Returns the slot of the sample with the same key as KEY. */
 static uint32_t *profile_find_slot(const struct profile *p, const struct sample *key)
 {
-	uint64_t hash = ((uint64_t)key->stack << 32 | key->thread) * 0x9E3779B97F4A7C15u;
+	uint64_t hash = hash_add(hash_start(), (uint64_t)key->stack << 32 | key->thread);
 	uint32_t mask = p->slot_count - 1, i;
 
-	hash = (hash ^ (hash >> 31) ^ (uint64_t)key->time_ms) * 0x9E3779B97F4A7C15u;
-	hash = (hash ^ key->metric ^ (uint64_t)key->context << 8 ^ (uint64_t)key->wait << 40) *
-	       0xff51afd7ed558ccdu;
+	hash = hash_add(hash, (uint64_t)key->time_ms);
+	hash = hash_add(hash, (uint64_t)key->wait << 32 | key->context);
+	hash = hash_add(hash, key->metric);
 	for (i = (uint32_t)(hash >> 32) & mask; p->slots[i]; i = (i + 1) & mask)
 		if (sample_has_key_of(&p->samples[p->slots[i] - 1], key))
 			break;

@@ -170,14 +170,11 @@ static bool worker_tally_chunk(struct worker *w, struct resolve *resolve, struct
 static bool worker_find_newest(struct worker *w)
 {
 	tallies_clear(&w->newest);
-	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
-		const struct tally *t = &w->tallies.table[i];
-		struct tally *thread;
-
-		if (!t->key.metric)
-			continue;
-		thread = tallies_get(&w->newest, &(struct tally_key){ .thread = t->key.thread,
-								      .metric = t->key.metric });
+	for (uint32_t i = 0; i < w->tallies.count; i++) {
+		const struct tally *t = &w->tallies.list[i];
+		struct tally *thread =
+			tallies_get(&w->newest, &(struct tally_key){ .thread = t->key.thread,
+								     .metric = t->key.metric });
 		if (!thread)
 			return false;
 		if (t->newest > thread->newest)
@@ -237,11 +234,11 @@ static void worker_add_tallies(struct worker *w, struct resolve *resolve,
 				 .profile = &w->profile,
 				 .labels = resolve->labels };
 
-	for (uint32_t i = 0; i < w->tallies.capacity; i++) {
-		const struct tally *t = &w->tallies.table[i];
+	for (uint32_t i = 0; i < w->tallies.count; i++) {
+		const struct tally *t = &w->tallies.list[i];
 		struct sample sample = { .metric = t->key.metric, .time_ms = t->key.time_ms };
 
-		if (!t->key.metric || (w->query->newest && !tally_is_newest(w, t)))
+		if (w->query->newest && !tally_is_newest(w, t))
 			continue;
 		sample.thread = resolve_thread(resolve, t->key.thread);
 		sample.context = resolve_context(resolve, t->key.context);

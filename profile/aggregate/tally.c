@@ -3,18 +3,21 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "profile/basics/array.h"
+#include "profile/basics/hash.h"
 
 static uint32_t tally_key_hash(const struct tally_key *key)
 {
-	uint64_t hash = key->stack * 0x9E3779B97F4A7C15u;
+	uint64_t hash = hash_add(hash_start(), key->stack);
 
-	hash = (hash ^ key->thread) * 0xff51afd7ed558ccdu;
-	hash = (hash ^ (hash >> 31) ^ (uint64_t)key->time_ms) * 0x9E3779B97F4A7C15u;
-	hash = (hash ^ (hash >> 29) ^ key->class ^ key->context << 20 ^
-		(uint64_t)key->metric << 56 ^ (uint64_t)key->state << 48) *
-	       0xff51afd7ed558ccdu;
-	hash = (hash ^ key->wait ^ key->owner_stack << 24) * 0x9E3779B97F4A7C15u;
+	hash = hash_add(hash, key->thread);
+	hash = hash_add(hash, (uint64_t)key->time_ms);
+	hash = hash_add(hash, key->class);
+	hash = hash_add(hash, key->context);
+	hash = hash_add(hash, key->wait);
+	hash = hash_add(hash, key->owner_stack);
+	hash = hash_add(hash, (uint64_t)key->metric << 56 ^ (uint64_t)key->leaf << 32 ^ key->state);
 	return (uint32_t)(hash >> 32);
 }
 
@@ -26,54 +29,62 @@ static bool tally_key_equal(const struct tally_key *a, const struct tally_key *b
 	       a->time_ms == b->time_ms;
 }
 
-static struct tally *tallies_find(const struct tallies *tallies, const struct tally_key *key)
+/* Returns the slot of KEY; a free one if it is unknown. */
+static uint32_t tallies_find_slot(const struct tallies *tallies, const struct tally_key *key)
 {
-	uint32_t mask = tallies->capacity - 1, i = tally_key_hash(key) & mask;
+	uint32_t mask = tallies->slot_count - 1, i = tally_key_hash(key) & mask;
 
-	while (tallies->table[i].key.metric && !tally_key_equal(&tallies->table[i].key, key))
+	while (tallies->slots[i] &&
+	       !tally_key_equal(&tallies->list[tallies->slots[i] - 1].key, key))
 		i = (i + 1) & mask;
-	return &tallies->table[i];
+	return i;
 }
 
-static int tallies_grow(struct tallies *tallies)
+static int tallies_grow_slots(struct tallies *tallies)
 {
-	struct tallies bigger = { .count = tallies->count,
-				  .capacity = tallies->capacity ? tallies->capacity * 2 : 256 };
+	uint32_t count = tallies->slot_count ? tallies->slot_count * 2 : 256;
+	uint32_t *slots = calloc(count, sizeof(*slots));
 
-	bigger.table = calloc(bigger.capacity, sizeof(*bigger.table));
-	if (!bigger.table)
+	if (!slots)
 		return -1;
-	for (uint32_t i = 0; i < tallies->capacity; i++)
-		if (tallies->table[i].key.metric)
-			*tallies_find(&bigger, &tallies->table[i].key) = tallies->table[i];
-	free(tallies->table);
-	*tallies = bigger;
+	free(tallies->slots);
+	tallies->slots = slots;
+	tallies->slot_count = count;
+	for (uint32_t i = 0; i < tallies->count; i++) {
+		tallies->list[i].slot = tallies_find_slot(tallies, &tallies->list[i].key);
+		slots[tallies->list[i].slot] = i + 1;
+	}
 	return 0;
 }
 
 struct tally *tallies_get(struct tallies *tallies, const struct tally_key *key)
 {
-	struct tally *tally;
+	uint32_t slot;
 
-	if (tallies->count * 2 >= tallies->capacity && tallies_grow(tallies))
+	if (tallies->count * 2 >= tallies->slot_count && tallies_grow_slots(tallies))
 		return NULL;
-	tally = tallies_find(tallies, key);
-	if (!tally->key.metric) {
-		tally->key = *key;
-		tallies->count++;
+	slot = tallies_find_slot(tallies, key);
+	if (!tallies->slots[slot]) {
+		if (array_reserve(&tallies->list, &tallies->capacity, tallies->count,
+				  sizeof(*tallies->list)))
+			return NULL;
+		tallies->list[tallies->count++] = (struct tally){ .key = *key, .slot = slot };
+		tallies->slots[slot] = tallies->count;
 	}
-	return tally;
+	return &tallies->list[tallies->slots[slot] - 1];
 }
 
+/* Takes time for the entries, not for all slots: one large chunk may precede many small ones. */
 void tallies_clear(struct tallies *tallies)
 {
-	if (tallies->count)
-		memset(tallies->table, 0, tallies->capacity * sizeof(*tallies->table));
+	for (uint32_t i = 0; i < tallies->count; i++)
+		tallies->slots[tallies->list[i].slot] = 0;
 	tallies->count = 0;
 }
 
 void tallies_free(struct tallies *tallies)
 {
-	free(tallies->table);
+	free(tallies->list);
+	free(tallies->slots);
 	*tallies = (struct tallies){ 0 };
 }

@@ -18,11 +18,14 @@ struct tally {
 	int64_t newest; /* time of the last sample, in ticks */
 	double scaled_count, scaled_total;
 	double count_variance, total_variance; /* of the scaled ones: see struct sample */
+	uint32_t slot;                         /* for tallies_clear() */
 };
 
 struct tallies {
-	struct tally *table; /* an entry is free if key.metric is 0 */
+	struct tally *list; /* in the order of their first samples */
 	uint32_t count, capacity;
+	uint32_t *slots; /* index in list + 1; 0: free slot */
+	uint32_t slot_count;
 };
 
 /* Returns the entry of KEY, zeroed if it is new, valid until the next call; NULL when out of

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/aggregate/frame_category.h"
+#include "profile/basics/hash.h"
 
 /* Compiled, interpreted and inlined code of one method is one node. */
 static uint32_t common_type(uint32_t type)
@@ -15,10 +16,10 @@ static uint32_t common_type(uint32_t type)
 
 static uint32_t *tree_find_slot(const struct tree *t, uint32_t parent, uint32_t name, uint32_t type)
 {
-	uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9E3779B97F4A7C15u;
+	uint64_t hash = hash_add(hash_start(), (uint64_t)parent << 32 | name);
 	uint32_t mask = t->slot_count - 1, i;
 
-	hash = (hash ^ type) * 0xff51afd7ed558ccdu;
+	hash = hash_add(hash, type);
 	for (i = (uint32_t)(hash >> 32) & mask; t->slots[i]; i = (i + 1) & mask) {
 		const struct node *n = &t->nodes[t->slots[i]];
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/basics/hash.h"
+
 #define BLOCK_SIZE (64u << 10)
 
 struct intern_block {
@@ -15,18 +17,16 @@ struct intern_block {
 static uint32_t intern_hash(const void *key, size_t length)
 {
 	const uint8_t *p = key;
-	uint64_t hash = length * 0x9E3779B97F4A7C15u, word;
+	uint64_t hash = hash_add(hash_start(), length), word;
 
 	for (; length >= 8; length -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-		hash ^= hash >> 32;
+		hash = hash_add(hash, word);
 	}
 	word = 0;
 	if (length)
 		memcpy(&word, p, length);
-	hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-	return (uint32_t)(hash >> 32);
+	return (uint32_t)(hash_add(hash, word) >> 32);
 }
 
 static void *intern_copy_key(struct intern *intern, const void *key, size_t length)

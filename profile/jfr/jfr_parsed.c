@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile/basics/hash.h"
+
 struct jfr_type *jfr_type_by_name(const struct jfr_chunk *chunk, const char *name)
 {
 	for (size_t i = 0; i < chunk->type_count; i++)
@@ -25,7 +27,7 @@ size_t jfr_pool_slot(const struct jfr_pool *pool, uint64_t key)
 {
 	size_t mask = pool->capacity - 1, i;
 
-	i = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
+	i = (size_t)(hash_add(hash_start(), key) >> 32) & mask;
 	while (pool->table[i].at && pool->table[i].key != key)
 		i = (i + 1) & mask;
 	return i;
