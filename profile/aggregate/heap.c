@@ -152,7 +152,8 @@ static void heap_undo_last_free(struct heap *h, struct allocation *a)
 /* Make room for one more allocation. After an overflow, the part is discarded. */
 static bool heap_reserve(struct heap *h)
 {
-	if (h->capacity == CAPACITY_MAX && !h->part && h->live >= CAPACITY_MAX / 8 * 5)
+	if (h->capacity == CAPACITY_MAX && !h->part && h->part_bits < HEAP_PART_BITS_MAX &&
+	    h->live >= CAPACITY_MAX / 8 * 5)
 		h->overflow = true;
 	return !h->overflow && (h->live < h->capacity / 4 * 3 || !heap_grow(h));
 }

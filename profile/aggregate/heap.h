@@ -140,6 +140,9 @@ bool heap_process_has_snapshot(const struct heap *heap, uint32_t process);
  * 1) of the time: they are too young to be leaks. Called from on_part(). */
 void heap_add_to_profile(struct heap *heap, double tail);
 
+/* A recording whose addresses all belong to one part is read at most so often; then the table grows. */
+#define HEAP_PART_BITS_MAX 8
+
 /* Whether ADDRESS is in the current part. The parts have no seed: they determine the order of the output. */
 static inline bool heap_part_has(const struct heap *heap, uint64_t address)
 {

@@ -1,5 +1,6 @@
 /* Hash tables of the readers: recordings cannot choose keys that collide, and the order of the output has no seed. */
 
+#include "profile/aggregate/heap.h"
 #include "profile/aggregate/tally.h"
 #include "profile/basics/hash.h"
 #include "profile/jfr/jfr_parsed.h"
@@ -93,6 +94,30 @@ START_TEST(samples_stay_in_order)
 }
 END_TEST
 
+/* All addresses belong to the first of any number of parts. */
+START_TEST(parts_have_a_limit)
+{
+	struct query query = QUERY_INIT;
+	struct heap heap = { .query = &query, .profile = PROFILE_INIT };
+	const uint32_t count = 200000;
+
+	for (heap.part_bits = 0;; heap.part_bits++) {
+		heap_start_part(&heap);
+		for (uint32_t i = count; i && !heap.overflow; i--)
+			heap_on_malloc(&heap, &(struct allocation){ .address = key_of_product(i),
+								    .time_ns = count - i });
+		if (!heap.overflow)
+			break;
+		ck_assert_uint_lt(heap.part_bits, 16);
+	}
+	ck_assert_uint_eq(heap.live, count);
+	heap_finish_part(&heap);
+	for (uint32_t i = 0; i < count; i++)
+		ck_assert_int_eq(heap.table[i].time_ns, i);
+	heap_free(&heap);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("hash");
@@ -100,5 +125,6 @@ int main(void)
 	tcase_add_loop_test(tcase, constants_are_spread, 0, 3);
 	tcase_add_test(tcase, words_do_not_undo_a_difference);
 	tcase_add_test(tcase, samples_stay_in_order);
+	tcase_add_test(tcase, parts_have_a_limit);
 	return suite_run(tcase);
 }
