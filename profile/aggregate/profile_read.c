@@ -94,21 +94,12 @@ static bool query_wants_waits(const struct query *query)
 	return query->waits || query->states || query->causes;
 }
 
-/* Looks of another engine's recording are at the same interval as its samples. */
-static int64_t looks_within_ns(const struct settings *settings)
-{
-	int64_t interval_ns =
-		settings->wall_interval_ns ? settings->wall_interval_ns : settings->cpu_interval_ns;
-
-	return interval_ns > 0 && interval_ns < 1000000000 ? interval_ns : 1000000000;
-}
-
 /* Add the keys of EVENT's wait to its KEY, with OWNERS that of the owner's stack. */
 static void key_set_wait(struct tally_key *key, struct resolve *resolve,
 			 const struct settings *settings, const struct jfr_event *event,
 			 bool owners)
 {
-	int64_t within_ns = looks_within_ns(settings);
+	int64_t within_ns = resolve_looks_within_ns(settings);
 
 	key->wait = resolve_wait_key(resolve, event, within_ns);
 	if (owners)
@@ -277,7 +268,8 @@ static void worker_read_chunk(struct worker *w, struct feed *feed, struct feed_c
 	resolve_use_looks(&resolve, w->looks, from);
 	if (w->query->waits == WAIT_PARTS_OWNER)
 		w->profile.out_of_memory |=
-			resolve_read_stacks(&resolve, looks_within_ns(&from->settings)) != 0;
+			resolve_read_stacks(&resolve, resolve_looks_within_ns(&from->settings)) !=
+			0;
 	w->profile.out_of_memory |= !worker_tally_chunk(w, &resolve, &from->settings) ||
 				    (w->query->newest && !worker_find_newest(w));
 	if (chunk.error.what)

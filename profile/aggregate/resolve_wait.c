@@ -25,6 +25,14 @@ void resolve_use_looks(struct resolve *r, const struct wait_looks *looks,
 	r->looks_file = looks ? wait_looks_file(looks, from->file) : 0;
 }
 
+int64_t resolve_looks_within_ns(const struct settings *settings)
+{
+	int64_t interval_ns =
+		settings->wall_interval_ns ? settings->wall_interval_ns : settings->cpu_interval_ns;
+
+	return interval_ns > 0 && interval_ns < 1000000000 ? interval_ns : 1000000000;
+}
+
 int resolve_read_stacks(struct resolve *r, int64_t interval_ns)
 {
 	return r->looks_file ? thread_stacks_read(&r->stacks, r->chunk, ns_to_ticks(r, interval_ns))

@@ -17,6 +17,10 @@ struct stored_wait {
 void resolve_use_looks(struct resolve *resolve, const struct wait_looks *looks,
 		       const struct feed_chunk *from);
 
+/* Returns how far from a sample a look may be: looks of another engine's recording are at the same interval as its
+ * samples, which SETTINGS has. */
+int64_t resolve_looks_within_ns(const struct settings *settings);
+
 /* Read the stacks of all threads for resolve_owner_stack_key(), if looks are used. Samples are INTERVAL_NS apart. Returns 0,
  * or -ENOMEM. */
 int resolve_read_stacks(struct resolve *resolve, int64_t interval_ns);

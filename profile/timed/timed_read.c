@@ -37,9 +37,6 @@ static const struct {
 	 JFR_MASK(JFR_OBJECT) | JFR_MASK(JFR_LIVE_OBJECT) | JFR_MASK(JFR_LOCK))
 #define MARK_KINDS (JFR_MASK(JFR_STALL) | JFR_MASK(JFR_OTHER))
 
-/* Looks of another engine's recording are at most so far from a sample. */
-#define LOOKS_WITHIN_NS 1000000000
-
 /* Waits of the chunk's recent stacks. A guess reads a stack's functions, so it is made once. */
 #define KNOWN_WAITS 1024
 
@@ -121,7 +118,7 @@ static uint32_t find_wait(struct reader *r, const struct stored_wait *stored)
 static bool read_wait(struct reader *r, const struct jfr_event *event, struct timed_sample *s)
 {
 	const struct stored_wait stored = {
-		.wait = resolve_wait_key(&r->resolve, event, LOOKS_WITHIN_NS),
+		.wait = resolve_wait_key(&r->resolve, event, resolve_looks_within_ns(&r->settings)),
 		.owner_stack = r->query->waits == WAIT_PARTS_OWNER
 				       ? (uint64_t)event->slot[JFR_OWNER_STACK]
 				       : 0,

@@ -409,6 +409,37 @@ START_TEST(reads_waits_with_times)
 }
 END_TEST
 
+/* Both readers use states at most a sampling interval from a sample. One thread's only state is a second away. */
+START_TEST(reads_equal_looks_with_times)
+{
+	struct query query = QUERY_INIT;
+	struct timed_profile timed;
+	struct memory_feed feed;
+	struct profile profile = PROFILE_INIT;
+	int fd = memfd_create("waits", MFD_CLOEXEC);
+
+	length = waits_record(fd, false);
+	ck_assert_uint_gt(length, 0);
+	length = waits_record_looks(fd, (off_t)length, WAITS_LOOK_LOCK);
+	ck_assert_uint_gt(length, 0);
+	recording = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+	ck_assert_ptr_ne(recording, MAP_FAILED);
+	close(fd);
+	query.waits = WAIT_PARTS_KIND;
+	query.wait_guesses = true;
+	read_profile(&profile, &query);
+	memory_feed_init(&feed, recording, length);
+	ck_assert_int_eq(timed_profile_read(&timed, &query, &feed.feed, METRIC_WALL, 10000), 0);
+	for (uint32_t cause = 0; cause < WAIT_CAUSES; cause++)
+		ck_assert(count_of(&timed.profile, 0, 1u << cause) ==
+			  count_of(&profile, 0, 1u << cause));
+	ck_assert(count_of(&profile, 0, 1u << WAIT_TIMER) == 0);
+	timed_profile_free(&timed);
+	profile_free(&profile);
+	forget();
+}
+END_TEST
+
 START_TEST(selects)
 {
 	struct query query = QUERY_INIT;
@@ -877,6 +908,7 @@ int main(void)
 	tcase_add_test(tcase, guesses_of_java);
 	tcase_add_test(tcase, refines_guesses);
 	tcase_add_test(tcase, reads_waits_with_times);
+	tcase_add_test(tcase, reads_equal_looks_with_times);
 	tcase_add_test(tcase, selects);
 	tcase_add_test(tcase, merges);
 	tcase_add_test(tcase, scales_to_exact_times);
