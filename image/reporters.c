@@ -60,11 +60,18 @@ static bool may_continue(void *context)
 	return check->may_continue(check->context);
 }
 
+/* Further notes are left for the next run. */
+#define NOTES_MAX 4096
+
 static int recover(int dir, bool (*may)(void *context), void *context)
 {
 	struct continue_check check = { may, context };
 	const struct recover_how how = {
-		.out = -1, .go_on = may_continue, .on_result = log_recovered, .context = &check
+		.out = -1,
+		.max_names = NOTES_MAX,
+		.go_on = may_continue,
+		.on_result = log_recovered,
+		.context = &check,
 	};
 
 	return recover_spool(dir, &how);

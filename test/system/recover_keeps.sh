@@ -40,6 +40,17 @@ for turn in '' --dry-run; do
 		fail "the next recover $turn: $(cat "$work/said" "$work/err")"
 done
 
+# Any number of reports that wait is handled at once.
+mkdir "$work/many"
+note=$(cat "$spool"/*.spool.json)
+for i in $(seq 4200); do
+	name=$work/many/survives_1_2026-01-01T00-00-00Z-$i.spool
+	printf %s "$note" >"$name.json"
+	: >"$name.jfr"
+done
+[ "$("$agent" recover --dry-run "$work/many" 2>/dev/null | grep -c 'awaits its delivery')" = 4200 ] ||
+	fail "not all of 4200 reports: $("$agent" recover --dry-run "$work/many" 2>&1 | tail -n 2)"
+
 # A finished and an unfinished one, and no space for either.
 kill_one second
 mkdir "$work/out"

@@ -33,9 +33,6 @@
 #define START_AT  32
 #define NS_PER_MS 1000000u
 
-/* Further notes are left for the next run. */
-#define NOTES_MAX 4096
-
 /* A running recording during recovery. */
 struct running {
 	const struct recover_how *how;
@@ -399,26 +396,51 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Set *NAMES to the sorted names in DIR for which MATCHES returns true. Returns the number, or
- * -errno. */
-static int recover_list(int dir, bool (*matches)(const char *name), char ***names)
+struct name_list {
+	char **names;
+	uint32_t count, capacity;
+};
+
+static void name_list_free(struct name_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		free(list->names[i]);
+	free(list->names);
+}
+
+static int name_list_add(struct name_list *list, const char *name)
+{
+	uint32_t capacity = list->capacity ? list->capacity * 2 : 64;
+	char **names;
+
+	if (list->count == list->capacity) {
+		names = reallocarray(list->names, capacity, sizeof(*names));
+		if (!names)
+			return -ENOMEM;
+		list->names = names;
+		list->capacity = capacity;
+	}
+	list->names[list->count] = strdup(name);
+	return list->names[list->count] ? (list->count++, 0) : -ENOMEM;
+}
+
+/* Fill LIST with the sorted names in DIR for which MATCHES returns true, at most MAX unless it is 0. Returns 0 or
+ * -errno; release with name_list_free() in any case. */
+static int recover_list(int dir, bool (*matches)(const char *name), uint32_t max,
+			struct name_list *list)
 {
 	int err;
 	DIR *listing = dir_list(dir, &err);
 	struct dirent *entry;
-	int count = 0;
 
-	*names = calloc(NOTES_MAX, sizeof(**names));
-	while (listing && *names && count < NOTES_MAX && (entry = readdir(listing)))
-		if (matches(entry->d_name)) {
-			(*names)[count] = strdup(entry->d_name);
-			count += (*names)[count] != NULL;
-		}
-	if (count)
-		qsort(*names, (size_t)count, sizeof(**names), compare_names);
+	while (listing && !err && (!max || list->count < max) && (entry = readdir(listing)))
+		if (matches(entry->d_name))
+			err = name_list_add(list, entry->d_name);
+	if (list->count)
+		qsort(list->names, list->count, sizeof(*list->names), compare_names);
 	if (listing)
 		closedir(listing);
-	return err ? err : *names ? count : -ENOMEM;
+	return err;
 }
 
 /* Lock DIR against a concurrent recovery. On a file system without directory locks only each
@@ -436,22 +458,20 @@ static int recover_lock_dir(int dir)
 static int recover_each(int dir, const struct recover_how *how, bool (*matches)(const char *name),
 			bool (*recover)(int dir, const char *name, const struct recover_how *how))
 {
-	char **names;
-	int count = recover_list(dir, matches, &names), lock = -1, made = 0;
+	struct name_list list = { 0 };
+	int err = recover_list(dir, matches, how->max_names, &list), lock = -1, made = 0;
 
-	if (count > 0 && !how->dry) {
+	if (!err && list.count && !how->dry) {
 		lock = recover_lock_dir(dir);
 		made = lock < 0 ? lock : 0;
 	}
-	for (int i = 0; i < count; i++) {
+	for (uint32_t i = 0; !err && i < list.count; i++)
 		if (made >= 0 && (!how->go_on || how->go_on(how->context)))
-			made += recover(dir, names[i], how);
-		free(names[i]);
-	}
-	free(names);
+			made += recover(dir, list.names[i], how);
+	name_list_free(&list);
 	if (lock >= 0)
 		close(lock);
-	return count < 0 ? count : made;
+	return err ? err : made;
 }
 
 int recover_spool(int dir, const struct recover_how *how)

@@ -42,6 +42,7 @@ struct recover_how {
 	/* Move only finished reports for a destination whose name begins so; NULL: all. */
 	const char *destination;
 	int out;                      /* directory for the profiles; -1: reports go to the spool */
+	uint32_t max_names;           /* handle at most so many, and leave the others; 0: all */
 	bool (*go_on)(void *context); /* asked before each recording; NULL: do not stop */
 	void (*on_result)(void *context,
 			  const struct recover_result *result); /* NULL: no reports */
