@@ -439,7 +439,7 @@ static const struct {
 	{ NOTE("prog", "team/g", "ec2_i-1_"), true }, /* only in an object's name */
 	{ NOTE("../../etc/logrotate.d/x", "g", "ec2_i-1_"), false },
 	{ NOTE("etc/x", "g", "ec2_i-1_"), false },
-	{ NOTE(".x", "g", "ec2_i-1_"), false },
+	{ NOTE(".x", "g", "ec2_i-1_"), true }, /* the file is "_x…" */
 	{ NOTE("", "g", "ec2_i-1_"), false },
 	{ NOTE("prog", "../g", "ec2_i-1_"), false },
 	{ NOTE("prog", "a/../g", "ec2_i-1_"), false },
@@ -468,9 +468,12 @@ START_TEST(what_leads_elsewhere_is_not_put)
 	struct store *store = open_one(MUCH, names);
 	struct report report = a_full_report(0);
 
-	report.executable = ".hidden";
+	report.executable = "../hidden";
 	ck_assert_int_eq(store->put(store, &report, A), -EINVAL);
 	ck_assert_int_eq(folder_count(""), 0);
+	report.executable = ".hidden";
+	ck_assert_int_eq(store->put(store, &report, A), 0);
+	ck_assert_int_eq(folder_count(".spool.jfr"), 1);
 	store->close(store);
 }
 END_TEST

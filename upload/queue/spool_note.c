@@ -59,10 +59,16 @@ static const struct {
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
+/* name_file() makes a file name of it, and replaces a dot at its start. */
+static bool is_base_name(const char *text)
+{
+	return text[0] && !strchr(text, '/');
+}
+
 /* It becomes a file name, with a suffix. */
 static bool is_file_name(const char *text)
 {
-	return text[0] && text[0] != '.' && !strchr(text, '/');
+	return is_base_name(text) && text[0] != '.';
 }
 
 /* It becomes part of an object's key, which may contain '/'. A segment must not lead upwards,
@@ -86,7 +92,7 @@ static bool note_is_readable(const struct report *report)
 	const char *tags = report->tags ? report->tags : "";
 	const struct stored_report *held = NULL;
 
-	return is_file_name(report->executable) && is_object_name(group) &&
+	return is_base_name(report->executable) && is_object_name(group) &&
 	       strlen(report->executable) < sizeof(held->executable) &&
 	       strlen(group) < sizeof(held->group) && strlen(tags) < sizeof(held->tags);
 }
