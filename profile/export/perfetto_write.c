@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/basics/array.h"
+#include "profile/basics/text.h"
 #include "profile/encode/proto.h"
 #include "profile/export/export.h"
 
@@ -50,6 +51,7 @@ struct perfetto {
 	FILE *file;
 	const struct timed_store *store;
 	struct written names, modules, frames, stacks;
+	uint32_t *pids;       /* by thread */
 	struct intern tracks; /* struct track_key */
 	int64_t *track_ends;  /* end of the last slice, by track */
 	uint32_t track_capacity;
@@ -169,12 +171,57 @@ static void intern_stack(struct perfetto *t, uint32_t id)
 
 static uint32_t thread_pid(const struct perfetto *t, uint32_t thread)
 {
-	char process[128];
-	uint32_t pid;
+	return thread && thread <= t->store->profile.threads.count ? t->pids[thread] : 1;
+}
+
+/* Greater than each process ID of Linux. */
+#define PID_LIMIT (1u << 22)
+
+/* Returns the ID of THREAD's process in PROCESSES, by its label and host; 0 when out of memory. Sets *PID to its process ID. */
+static uint32_t intern_process(const struct perfetto *t, struct intern *processes, uint32_t thread,
+			       uint32_t *pid)
+{
+	const struct profile *p = &t->store->profile;
+	const struct thread_key *key = intern_key(&p->threads, thread);
+	const char *host = text_find_line(intern_text(&p->names, key->labels), "host", true);
+	char process[128], text[512];
 
 	timed_store_process(t->store, thread, process, sizeof(process));
-	pid = export_pid(process);
-	return pid ? pid : 1;
+	*pid = export_pid(process);
+	if (!*pid)
+		*pid = 1;
+	snprintf(text, sizeof(text), "%s\n%.*s", process, host ? (int)strcspn(host, "\n") : 0,
+		 host ? host : "");
+	return intern_string(processes, text);
+}
+
+/* Set the process ID of each thread. Processes of different hosts or containers may have equal IDs, which Perfetto takes
+ * for one process. So only the first of them keeps it. */
+static int assign_pids(struct perfetto *t)
+{
+	uint32_t count = t->store->profile.threads.count, pid;
+	struct intern processes = INTERN_INIT, pids = INTERN_INIT;
+	uint32_t *pid_of = calloc((size_t)count + 1, sizeof(*pid_of)); /* by process */
+	int err = 0;
+
+	t->pids = calloc((size_t)count + 1, sizeof(*t->pids));
+	if (!t->pids || !pid_of)
+		err = -ENOMEM;
+	for (uint32_t thread = 1; thread <= count && !err; thread++) {
+		uint32_t known = processes.count, used = pids.count;
+		uint32_t process = intern_process(t, &processes, thread, &pid);
+
+		if (!process || !intern(&pids, &pid, sizeof(pid)))
+			err = -ENOMEM;
+		else if (processes.count != known)
+			pid_of[process] = pids.count != used ? pid : PID_LIMIT + process;
+		if (!err)
+			t->pids[thread] = pid_of[process];
+	}
+	free(pid_of);
+	intern_free(&processes);
+	intern_free(&pids);
+	return err;
 }
 
 static uint32_t thread_tid(const struct perfetto *t, uint32_t thread)
@@ -363,11 +410,13 @@ int perfetto_write(FILE *file, const struct timed_store *store)
 			      .packet = BUF_INIT(MESSAGE_MAX),
 			      .interned = BUF_INIT(MESSAGE_MAX) };
 
+	set_error(&t, assign_pids(&t));
 	packet_begin(&t, MARK_SEQUENCE);
 	append_int(&t, &t.packet, PACKET_FLAGS, FLAG_STATE_CLEARED);
 	packet_write(&t);
-	write_tracks(&t);
-	for (uint32_t metric = METRIC_CPU; metric < METRICS; metric++)
+	if (!t.err)
+		write_tracks(&t);
+	for (uint32_t metric = METRIC_CPU; metric < METRICS && !t.err; metric++)
 		write_metric(&t, metric);
 	for (size_t i = 0; i < store->mark_count && !t.err; i++)
 		write_mark(&t, &store->marks[i]);
@@ -376,6 +425,7 @@ int perfetto_write(FILE *file, const struct timed_store *store)
 	free(t.frames.flags);
 	free(t.stacks.flags);
 	free(t.track_ends);
+	free(t.pids);
 	intern_free(&t.tracks);
 	buf_free(&t.packet);
 	buf_free(&t.interned);

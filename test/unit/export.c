@@ -378,6 +378,42 @@ START_TEST(perfetto_has_all)
 }
 END_TEST
 
+/* Two containers have a process 1 each, and one of them two threads. */
+START_TEST(perfetto_keeps_processes_apart)
+{
+	static const char *const labels[] = { "process=web_1\nhost=a\n", "process=web_1\nhost=b\n",
+					      "process=db_1\nhost=a\n",
+					      "process=web_1\nhost=b\ntag=x\n" };
+	struct timed_store store = { .profile = PROFILE_INIT };
+	size_t length, processes = 0;
+	char *text;
+	FILE *file = open_memstream(&text, &length);
+	struct proto_reader packets;
+	struct proto_field packet, track, process, pid;
+	uint64_t pids[4] = { 0 };
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct thread_key key = { .tid = 7 + i };
+
+		key.labels = intern_string(&store.profile.names, labels[i]);
+		ck_assert_uint_gt(intern(&store.profile.threads, &key, sizeof(key)), 0);
+	}
+	ck_assert_int_eq(perfetto_write(file, &store), 0);
+	fclose(file);
+	packets = (struct proto_reader){ (uint8_t *)text, (uint8_t *)text + length };
+	while (proto_next(&packets, &packet))
+		if (find_field(reader_of(&packet), 60, &track) > 0 &&
+		    find_field(reader_of(&track), 3, &process) > 0 &&
+		    find_field(reader_of(&process), 1, &pid) > 0 && processes < 4)
+			pids[processes++] = pid.value;
+	ck_assert_uint_eq(processes, 3);
+	ck_assert_uint_eq(pids[0], 1);
+	ck_assert(pids[1] != 1 && pids[2] != 1 && pids[1] != pids[2]);
+	free(text);
+	profile_free(&store.profile);
+}
+END_TEST
+
 START_TEST(otlp_has_all)
 {
 	struct timed_store store;
@@ -448,6 +484,7 @@ int main(void)
 	tcase_add_test(tcase, speedscope_has_all);
 	tcase_add_test(tcase, firefox_has_all);
 	tcase_add_test(tcase, perfetto_has_all);
+	tcase_add_test(tcase, perfetto_keeps_processes_apart);
 	tcase_add_test(tcase, otlp_has_all);
 	tcase_add_test(tcase, marks_do_not_overlap);
 	return suite_run(tcase);
