@@ -40,6 +40,19 @@ static bool file_was_added(struct recordings *r, const struct stat *status)
 	return intern(&r->added, key, sizeof(key)) && r->added.count == before;
 }
 
+/* Whether PATH is a packed copy of a recording in the same directory, as gzip -k leaves. */
+static bool file_is_packed_copy(const char *path)
+{
+	static const char suffix[] = ".gz";
+	char unpacked[4096];
+	struct stat status;
+
+	if (!text_has_suffix(path, suffix))
+		return false;
+	snprintf(unpacked, sizeof(unpacked), "%.*s", (int)(strlen(path) - strlen(suffix)), path);
+	return !stat(unpacked, &status) && S_ISREG(status.st_mode);
+}
+
 static int recordings_add_directory(struct recordings *r, const char *path, int depth);
 
 static int recordings_add_entry(struct recordings *r, const char *path, const char *name, int depth)
@@ -53,7 +66,8 @@ static int recordings_add_entry(struct recordings *r, const char *path, const ch
 		return 0;
 	if (!S_ISDIR(status.st_mode) && !(S_ISREG(status.st_mode) && object_key_is_recording(name)))
 		return 0;
-	if ((S_ISDIR(status.st_mode) && depth == DIRECTORY_DEPTH) || file_was_added(r, &status))
+	if ((S_ISDIR(status.st_mode) && depth == DIRECTORY_DEPTH) || file_is_packed_copy(child) ||
+	    file_was_added(r, &status))
 		return 0;
 	return S_ISDIR(status.st_mode) ? recordings_add_directory(r, child, depth + 1)
 				       : recordings_add_path(r, child);
