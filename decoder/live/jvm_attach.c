@@ -425,8 +425,11 @@ int jvm_profile_make(const struct jvm_profile *profile, struct buf *recording,
 	pid_t child;
 	int ends[2], err;
 
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
+	if (pipe2(ends, O_CLOEXEC)) {
+		err = -errno;
+		snprintf(problem, JVM_PROBLEM_MAX, "cannot create a pipe: %s", strerror(-err));
+		return err;
+	}
 	fflush(NULL);
 	child = fork();
 	if (!child) {

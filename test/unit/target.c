@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/text/auxv.h"
+#include "decoder/live/jvm_attach.h"
 #include "test/fixtures/suite.h"
 
 /* A child that waits until it is killed. */
@@ -195,11 +197,26 @@ START_TEST(auxiliary_vectors)
 }
 END_TEST
 
+/* Without a descriptor for the pipe. Check runs the test in a process of its own. */
+START_TEST(a_profile_without_a_pipe_has_a_problem)
+{
+	const struct jvm_profile profile = { .pid = getpid() };
+	const struct rlimit none = { 0 };
+	char problem[JVM_PROBLEM_MAX] = "";
+	struct buf recording = BUF_INIT(1);
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	ck_assert_int_eq(jvm_profile_make(&profile, &recording, problem), -EMFILE);
+	ck_assert_str_eq(problem, "cannot create a pipe: Too many open files");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("target");
 
 	tcase_add_test(tcase, auxiliary_vectors);
+	tcase_add_test(tcase, a_profile_without_a_pipe_has_a_problem);
 	tcase_add_test(tcase, is_lost_with_its_process);
 	tcase_add_test(tcase, is_no_thread);
 	tcase_add_test(tcase, becomes_its_user);
