@@ -146,6 +146,19 @@ static void print_object(const cJSON *object, const char *prefix)
 	}
 }
 
+/* Parse ANSWER. Returns NULL if anything but white space follows the value: it would be printed too. */
+static cJSON *status_parse(struct buf *answer)
+{
+	const char *text = buf_string(answer);
+	cJSON *status = text ? cJSON_ParseWithOpts(text, NULL, true) : NULL;
+
+	if (status && strlen(text) != answer->length) {
+		cJSON_Delete(status);
+		status = NULL;
+	}
+	return status;
+}
+
 int cmd_status(int argc, char **argv)
 {
 	struct buf answer = BUF_INIT(LIVE_STATUS_MAX);
@@ -168,7 +181,7 @@ int cmd_status(int argc, char **argv)
 	if (!command_parse_pid(which, &request.pid))
 		return COMMAND_USAGE;
 	err = live_request_send(&request, &answer);
-	status = err ? NULL : cJSON_ParseWithLength((char *)answer.data, answer.length);
+	status = err ? NULL : status_parse(&answer);
 	if (!err && !status) {
 		message_print("process %d: the answer is not JSON", request.pid);
 		err = -EPROTO;

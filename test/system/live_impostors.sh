@@ -16,7 +16,8 @@ EVIL = '\\u001b[31m\\u009b2J\\u202e\\n'
 STATUS = ('{"pid":1,"executable":"%s","running":true,"engine":"%s","since_ms":1e300,"a%s":"b%s","c_ms":9e99,'
     '"d_ms":253402300800000,"e":1e308,"list":[{"name":"%s","f_ms":1e17},1,"g",[{"h":2}]],'
     '"samples":{"taken":1e308,"lost":-1e308},"reports":{"last_ms":1e999}}' % ((EVIL,) * 5)).encode()
-STATUS += b'\n\x9b2J\xc2\x9b2J\n' if way == 'raw' else b''
+if way == 'raw': STATUS = STATUS[:-1] + b',"raw":"\n\x9b2J\xc2\x9b2J\n"}'
+STATUS += {'trails': b'\n{"pid":2}', 'ends': b'\0x'}.get(way, b'')
 def head(body): return b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body
 def serve():
     libc.prctl(15, b'asprof-live', 0, 0, 0)
@@ -254,6 +255,15 @@ for name in sys.argv[1:]:
 END
 over "$fake"
 over "$pid"
+
+# ---- a response with more than its JSON, which scripts would read too ----
+for way in trails ends; do
+	impostor $way "$work/$way.sock"
+	"$agent" status "$pid" --json >"$work/json" 2>"$work/said" && fail "$way: $(cat "$work/json")"
+	grep -q "process $pid: the answer is not JSON" "$work/said" && [ ! -s "$work/json" ] ||
+		fail "$way: $(cat "$work/json" "$work/said")"
+	over "$pid"
+done
 
 # ---- a response that is not complete, as of a process that ends while it answers ----
 impostor short "$work/short.sock"
