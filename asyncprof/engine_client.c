@@ -166,7 +166,12 @@ static int client_start(const struct engine_start *wanted)
 	if (!client.starts_in_java)
 		start.lock_ns = ENGINE_OFF; /* async-profiler would not start */
 	err = start_string_write(&command, &start);
-	if (err) {
+	if (err == -EFBIG) {
+		failed(err,
+		       OPTION_PREFIX "ENGINE_OPTIONS is too long: async-profiler's start command "
+				     "has at most %d bytes",
+		       MAILBOX_TEXT_MAX);
+	} else if (err) {
 		failed(err, "cannot make the start command: %s", strerror(-err));
 	} else {
 		log_debug(NAME ": %s", buf_string(&command));

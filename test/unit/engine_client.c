@@ -142,6 +142,7 @@ START_TEST(the_longest_command_passes)
 	start.options = options;
 	*executed = '\0';
 	ck_assert_int_ne(engine.start(&start), 0);
+	ck_assert_ptr_nonnull(strstr(failure(), "ASPROF_AGENT_ENGINE_OPTIONS is too long"));
 	ck_assert_str_eq(executed, "");
 	options[rest - 1] = '\0';
 	ck_assert_int_eq(engine.start(&start), 0);
