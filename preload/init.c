@@ -35,6 +35,7 @@
 #include "engine/sample/loop_iterations.h"
 #include "engine/unwind/unwind_map.h"
 #include "preload/agent_hooks.h"
+#include "preload/asprof_agent.h"
 #include "preload/process_agent.h"
 #include "preload/child_environment.h"
 #include "preload/image/image.h"
@@ -401,6 +402,35 @@ static int open_log(void)
 	return 0;
 }
 
+/* Two paths in LD_PRELOAD may lead to copies of this library. Both would sample the program, and each would take the
+ * other's calls for the program's. The first one stays: its interposers are called by the program. */
+static int refuse_second_copy(void)
+{
+	struct loaded_symbol first = loaded_symbol_first("asprof_agent_version");
+	const char *own = loaded_own_file();
+
+	if (!first.address || first.address == (void *)&asprof_agent_version)
+		return 0;
+	log_warn("LD_PRELOAD has two copies of this library; %s profiles this process, and %s does "
+		 "not",
+		 first.in_file, own ? own : "the other one");
+	return -EALREADY;
+}
+
+/* With fewer descriptors the agent can neither deliver a report nor log that. */
+#define DESCRIPTORS_LEAST 8
+
+static int refuse_few_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (system_limit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS_LEAST)
+		return 0;
+	log_warn("RLIMIT_NOFILE is %u, and the agent needs %u; profiling is off in this process",
+		 (unsigned int)limit.rlim_cur, DESCRIPTORS_LEAST);
+	return -EMFILE;
+}
+
 static int exclude_children(void)
 {
 	if (!config.children)
@@ -607,6 +637,8 @@ static int (*const steps[])(void) = {
 	refuse_checking_tool,
 	refuse_emulator,
 	refuse_without_c_library,
+	refuse_second_copy,
+	refuse_few_descriptors,
 	exclude_children,
 	reserve_region,
 	capture_environment,
