@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Number of concurrent requests, descriptors that each may have, and stack size of a thread that makes them. */
 #define REQUESTS_MAX  256
@@ -218,10 +219,16 @@ int cmd_ps(int argc, char **argv)
 	struct ps_result result = { .json = argc == 2 && !strcmp(argv[1], "--json") };
 	struct ps_requests requests = { 0 };
 	pid_t *pids;
+	char name[64];
 
 	if (argc > 1 && !result.json) {
 		message_print("%s takes no arguments but --json", argv[0]);
 		return COMMAND_USAGE;
+	}
+	if (!read_name(getpid(), name)) {
+		message_print("ps needs the processes in /proc, which is not mounted, or not that "
+			      "of this PID namespace");
+		return COMMAND_FAILED;
 	}
 	requests.count = live_endpoint_list_processes(&pids);
 	requests.rows = calloc(requests.count + 1, sizeof(*requests.rows));

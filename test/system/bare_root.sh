@@ -105,4 +105,7 @@ if command -v openssl >/dev/null && command -v python3 >/dev/null; then
 	[ "$? $(cat "$work/out")" = "5 out" ] || fail "an upload: $(cat "$work/out")"
 	ls "$work"/objects/profile_service_*.zip >/dev/null 2>&1 || fail "an upload: nothing arrived"
 fi
+! unshare --mount --pid --fork sh -c 'mount -t tmpfs none /proc && exec "$0" ps' "$agent" >"$work/out" 2>&1 ||
+	fail "ps without /proc: $(cat "$work/out")"
+grep -q 'ps needs the processes in /proc' "$work/out" || fail "ps without /proc: $(cat "$work/out")"
 echo ok
