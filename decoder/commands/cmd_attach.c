@@ -223,6 +223,29 @@ static int attach_parse(struct settings_list *settings, char **argv, int *i)
 	return settings_add(settings, name, equals + 1) ? 0 : COMMAND_USAGE;
 }
 
+/* The endpoint refuses /detach over TCP without a token. Returns 0, or a status after a message. */
+static int attach_check_listen(const struct settings_list *settings)
+{
+	static const char listen[] = OPTION_PREFIX "LISTEN=",
+			  token[] = OPTION_PREFIX "LISTEN_TOKEN=";
+	const char *address = "auto";
+	bool has_token = false;
+
+	for (size_t i = 0; i < settings->count; i++) {
+		if (!strncmp(settings->list[i], listen, strlen(listen)))
+			address = settings->list[i] + strlen(listen);
+		if (!strncmp(settings->list[i], token, strlen(token)))
+			has_token = settings->list[i][strlen(token)] != '\0';
+	}
+	if (has_token || !strcmp(address, "auto") || !strncmp(address, "unix:", 5))
+		return 0;
+	message_print("attach: LISTEN=%s needs LISTEN_TOKEN=...: without it, detach and other "
+		      "changes are refused "
+		      "over TCP",
+		      address);
+	return COMMAND_USAGE;
+}
+
 /* attach PID [OPTION...] --for TIME [OPTION...] is profile PID --attach -t TIME [OPTION...] [OPTION...]. AT: of --for. */
 static int attach_for(int argc, char **argv, int at)
 {
@@ -264,6 +287,8 @@ int cmd_attach(int argc, char **argv)
 			is_forced = true;
 		else
 			status = attach_parse(&settings, argv, &i);
+	if (!status)
+		status = attach_check_listen(&settings);
 	if (!status)
 		status = attach_process(pid, settings.list, is_forced);
 	settings_free(&settings);

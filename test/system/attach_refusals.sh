@@ -106,6 +106,9 @@ begin "$refuses" exits
 ! "$agent" attach "$pid" LISTEN=off 2>"$work/err" || fail 'LISTEN=off: attached'
 grep -q 'with LISTEN=off no command could reach the agent' "$work/err" || fail "LISTEN=off: $(cat "$work/err")"
 ! grep -q asprof "/proc/$pid/maps" || fail 'LISTEN=off: the agent is in the process'
+! "$agent" attach "$pid" LISTEN=127.0.0.1:7091 2>"$work/err" || fail 'LISTEN without a token: attached'
+grep -q 'LISTEN=127.0.0.1:7091 needs LISTEN_TOKEN=' "$work/err" || fail "LISTEN without a token: $(cat "$work/err")"
+! grep -q asprof "/proc/$pid/maps" || fail 'LISTEN without a token: the agent is in the process'
 end
 
 # It has no memory and no file any more, but its PID.
