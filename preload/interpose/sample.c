@@ -186,8 +186,8 @@ static bool ring_call_repeat(ucontext_t *context)
 	return true;
 }
 
-/* Faults that an engine's handler may cause, and handles. */
-static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
+/* Faults that an engine's handler may cause, and handles. (Not SIGABRT: watchdogs send it, and abort(3) unblocks it.) */
+static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
 
 /* All signals are blocked, so that no handler of the program interrupts ours unnoticed. */
 static uint64_t blocked_signals(void)

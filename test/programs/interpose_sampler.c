@@ -1,8 +1,8 @@
 /* Linked with the interposers into a separate preload: a sampling signal every SAMPLER_US
  * microseconds (2000; 0: none) on the main thread, and the number of samples on stderr at the end.
  * With SAMPLER_SETS_BACK it sets the pc back to restart a call of poll(2). With SAMPLER_FOLLOWED
- * another sampling signal is pending at the end of each sample, and SIGALRM at the end of that one,
- * if the program handles it. */
+ * another sampling signal is pending at the end of each sample, and that signal of the program at the
+ * end of that one, if the program handles it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@
 /* BLOCKED: number of samples while the program blocked SIGUSR1. */
 static int samples, blocked, claimed;
 static timer_t timer;
-static bool sets_back, followed;
+static bool sets_back;
+static int followed;
 
 /* As async-profiler does: mov $SYS_poll, %eax; syscall. */
 static void set_back(ucontext_t *context)
@@ -54,8 +55,8 @@ static void on_follower(int signo, siginfo_t *info, void *context)
 	(void)info;
 	(void)context;
 	/* Without a handler of the program, the signal would end it. */
-	if (followed && !sigaction(SIGALRM, NULL, &programs) && programs.sa_handler != SIG_DFL)
-		send_self(SIGALRM);
+	if (followed && !sigaction(followed, NULL, &programs) && programs.sa_handler != SIG_DFL)
+		send_self(followed);
 }
 
 static void on_signal(int signo, siginfo_t *info, void *context)
@@ -140,7 +141,8 @@ __attribute__((constructor)) static void load(void)
 	interpose_set_hooks(&hooks);
 	exit_arm();
 	fatal_install();
-	followed = getenv("SAMPLER_FOLLOWED");
+	if (getenv("SAMPLER_FOLLOWED"))
+		followed = atoi(getenv("SAMPLER_FOLLOWED"));
 	if (sample_install(FOLLOWER, on_follower, 0))
 		abort();
 	if (sample_install(SIGNAL, on_signal, 0) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||

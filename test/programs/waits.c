@@ -777,7 +777,7 @@ int main(int argc, char **argv)
 	sent = argc > 1 && !strcmp(argv[1], "sent");
 	for (int i = 2; i < argc && i < 2 + 7; i++)
 		followers[i - 2] = atoi(argv[i]);
-	CHECK(!sigaction(SIGALRM, &action, NULL));
+	CHECK(!sigaction(SIGALRM, &action, NULL) && !sigaction(SIGABRT, &action, NULL));
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
 		if (argc < 2 && !waits[i].for_ever)
 			to_the_end(&waits[i]);

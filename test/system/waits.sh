@@ -21,11 +21,11 @@ out=$(LD_PRELOAD=$work/interpose_sampler.so "$masked_waits" 2>"$work/err") ||
 	fail "masked waits: status $?: $out $(cat "$work/err")"
 
 for back in '' 1; do
-	for how in '2000 0 followed 37 38' '5000 1 sent'; do
+	for how in '2000 0 followed 37 38' '5000 14 sent' '5000 6 sent'; do
 		read -r us follow arguments <<<"$how"
 		out=$(
 			[ -z "$back" ] || export SAMPLER_SETS_BACK=1
-			[ "$follow" = 0 ] || export SAMPLER_FOLLOWED=1
+			[ "$follow" = 0 ] || export SAMPLER_FOLLOWED=$follow
 			# shellcheck disable=SC2086 # words
 			SAMPLER_US=$us LD_PRELOAD=$work/interpose_sampler.so "$waits" $arguments 2>"$work/err"
 		) || fail "$how${back:+, set back}: status $?: $out $(cat "$work/err")"
