@@ -55,7 +55,10 @@ for command in summary cost top collapsed waits longpolls nativemem duration ppr
 		set -- "$switch"
 		[ -z "$argument" ] || set -- "$switch" "$(value "$argument")"
 		[ -z "$argument" ] || [ -n "$2" ] || fail "$command $switch: what is a value of $argument?"
-		[ $command != export ] || set -- "$@" --format speedscope
+		case $command$switch in # --live needs a format without single samples
+		export--live | export--leak | export--retained) set -- "$@" --format pprof ;;
+		export*) set -- "$@" --format speedscope ;;
+		esac
 		[ $switch = -o ] || ! grep -q '^  -o OUT' "$work/help" || set -- "$@" -o "$work/out"
 		case $switch in # it needs another one
 		--for) set -- "$@" --at 0s ;;

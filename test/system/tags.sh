@@ -64,7 +64,7 @@ for engine in $(engines); do
 	done
 	"$agent" top --wall --tag team=red "$place" >"$work/out" 2>"$work/err" ||
 		fail "$engine: a tag that there is not: status $?"
-	grep -q "nothing left: no recording matches --tag; they are of: .*host=$(uname -n) executable=sleep team=blue" \
+	grep -q "nothing left: no recording matches --tag; they are of: .*host=$(uname -n) executable=sleep profiled_since=[0-9]* team=blue" \
 		"$work/err" || fail "$engine: a tag that there is not: $(cat "$work/err")"
 done
 [ -n "${ASPROF_TEST_LIB:-}" ] || echo "async-profiler was left out: ASPROF_TEST_LIB is not set"
