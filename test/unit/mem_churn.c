@@ -109,13 +109,12 @@ static int install(int signo, sampler_handler *handler, int flags)
 
 static void read_event(const struct jfr_chunk *chunk, const struct jfr_event *event)
 {
-	struct jfr_value value;
-
 	got.events[event->kind]++;
 	if (event->kind == JFR_RETAINED)
 		got.retained_bytes += (uint64_t)event->slot[JFR_BYTES];
-	else if (event->kind == JFR_LOSSES && jfr_event_get_field(chunk, event, "ringFull", &value))
-		got.told_lost += (uint64_t)jfr_value_integer(&value);
+	else if (event->kind == JFR_LOSSES)
+		got.told_lost += jfr_event_get_integer(chunk, event, "ringFull") +
+				 jfr_event_get_integer(chunk, event, "late");
 }
 
 static void read_chunk(const uint8_t *data, const struct jfr_header *header)
