@@ -3,6 +3,7 @@
 #include "decoder/commands/args.h"
 #include "decoder/commands/commands.h"
 #include "decoder/commands/complete.h"
+#include "decoder/commands/run_command.h"
 #include "decoder/output/message.h"
 #include "decoder/output/terminal.h"
 #include "decoder/symbolize/crash_guard.h"
@@ -390,7 +391,7 @@ int main(int argc, char **argv)
 	int status;
 
 	occupy_standard_descriptors();
-
+	run_command_reset_sigchld();
 	/* Otherwise glibc retains outgrown tables of any size for reuse. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	crash_guard_enable();

@@ -414,7 +414,6 @@ static int capture_attached(const struct capture *t, bool is_forced)
 	status = attach_process(t->pid, settings, is_forced);
 	if (status)
 		return status;
-	signal(SIGCHLD, SIG_DFL); /* while it is ignored, children have no status */
 	for (size_t i = 0; i < ENDING_SIGNALS; i++)
 		sigaction(ending_signals[i], &ignored, &before[i]);
 	begin_ms = clock_realtime_ns() / 1000000;

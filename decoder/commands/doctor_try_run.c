@@ -239,7 +239,6 @@ int doctor_try_run(struct doctor_trial *trial, char **argv, const char *director
 	pid_t leader = -1;
 	int err;
 
-	signal(SIGCHLD, SIG_DFL);
 	waited_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

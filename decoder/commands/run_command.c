@@ -17,6 +17,15 @@
 
 static volatile pid_t command_pid;
 
+static struct sigaction inherited_sigchld = { .sa_handler = SIG_DFL };
+
+void run_command_reset_sigchld(void)
+{
+	static const struct sigaction with_status = { .sa_handler = SIG_DFL };
+
+	sigaction(SIGCHLD, &with_status, &inherited_sigchld);
+}
+
 /* A terminal signals all processes of its foreground group, so the command has already received such a signal. */
 static void forward_signal(int signo, siginfo_t *info, void *context)
 {
@@ -53,15 +62,14 @@ static void child_start_tracer(const char *program, const char *payload)
 			program, strerror(-err));
 }
 
-/* In the child: execute ARGV, or write errno to OUT. CHILD_ACTION: what the command inherits for SIGCHLD. */
-static void child_execute(char **argv, const char *payload, const sigset_t *mask,
-			  const struct sigaction *child_action, int out)
+/* In the child: execute ARGV, or write errno to OUT. */
+static void child_execute(char **argv, const char *payload, const sigset_t *mask, int out)
 {
 	int err;
 
 	if (payload)
 		child_start_tracer(*argv, payload);
-	sigaction(SIGCHLD, child_action, NULL);
+	sigaction(SIGCHLD, &inherited_sigchld, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(*argv, argv);
 	err = errno;
@@ -77,7 +85,6 @@ static uint64_t time_ns(const struct timeval *time)
 
 int run_command_wait(struct run_command *command, char **argv, const char *payload)
 {
-	struct sigaction child_action, with_status = { .sa_handler = SIG_DFL };
 	sigset_t all, mask;
 	int ends[2], err = 0;
 	struct rusage usage = { 0 };
@@ -93,12 +100,10 @@ int run_command_wait(struct run_command *command, char **argv, const char *paylo
 	/* Handlers must not run in the child, nor before command_pid is set. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
-	/* While it is ignored, children have no status. */
-	sigaction(SIGCHLD, &with_status, &child_action);
 	started_ns = clock_monotonic_ns();
 	command->pid = fork();
 	if (!command->pid)
-		child_execute(argv, payload, &mask, &child_action, ends[1]);
+		child_execute(argv, payload, &mask, ends[1]);
 	if (command->pid < 0)
 		err = errno;
 	command_pid = command->pid;

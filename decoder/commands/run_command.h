@@ -17,6 +17,10 @@ struct run_command {
 	uint64_t cpu_ns; /* of the process and of its children that it waited for */
 };
 
+/* Call once, before any child is started: SIGCHLD has its default action from now on, because children have no status while
+ * it is ignored. The command of run_command_wait() has the action of before. */
+void run_command_reset_sigchld(void);
+
 /* Start ARGV, wait until it ends, and forward signals meanwhile. PAYLOAD is put into a static program (attach/tracing/tracer.h);
  * NULL: nothing is. Returns 0, or -errno of execvp(3). */
 int run_command_wait(struct run_command *command, char **argv, const char *payload);

@@ -188,7 +188,6 @@ static int child_run(const struct reporter_row *row, struct config *config, char
 	*answer = '\0';
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	signal(SIGCHLD, SIG_DFL); /* while it is ignored, children have no status */
 	fflush(NULL);
 	child = fork();
 	if (!child)
