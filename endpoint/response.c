@@ -128,22 +128,35 @@ int response_write_head(const struct response *response, struct buf *head)
 	return err ? err : buf_append_string(head, "\r\n");
 }
 
-void response_append_json(struct buf *body, const char *text)
+void response_append_escaped(struct buf *body, const char *text, response_escape *escape,
+			     const char *replacement)
 {
 	const uint8_t *p = (const uint8_t *)text, *end = p + strlen(text);
 	size_t length;
 
-	buf_append_string(body, "\"");
 	for (; p < end; p += length + !length) {
 		length = utf8_length(p, (size_t)(end - p));
-		if (*p == '"' || *p == '\\')
-			buf_printf(body, "\\%c", *p);
-		else if (!length)
-			buf_append_string(body, "\\ufffd");
-		else if (*p < ' ' || *p == 0x7f)
-			buf_printf(body, "\\u%04x", *p);
-		else
+		if (!length)
+			buf_append_string(body, replacement);
+		else if (length > 1 || !escape(body, *p))
 			buf_append(body, p, length);
 	}
+}
+
+static bool escape_json(struct buf *body, uint8_t c)
+{
+	if (c == '"' || c == '\\')
+		buf_printf(body, "\\%c", c);
+	else if (c < ' ' || c == 0x7f)
+		buf_printf(body, "\\u%04x", c);
+	else
+		return false;
+	return true;
+}
+
+void response_append_json(struct buf *body, const char *text)
+{
+	buf_append_string(body, "\"");
+	response_append_escaped(body, text, escape_json, "\\ufffd");
 	buf_append_string(body, "\"");
 }

@@ -2,6 +2,8 @@
 #ifndef ENDPOINT_RESPONSE_H
 #define ENDPOINT_RESPONSE_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "core/buf.h"
@@ -49,6 +51,14 @@ void response_free(struct response *response);
 
 /* Write the status line and the headers to HEAD, a buffer of a few KiB. Returns 0 or -errno. */
 int response_write_head(const struct response *response, struct buf *head);
+
+/* Append the ASCII character C in its escaped form. Returns false if it has none; then BODY is unchanged. */
+typedef bool response_escape(struct buf *body, uint8_t c);
+
+/* Append TEXT to BODY with the forms of ESCAPE, and REPLACEMENT for each invalid byte of UTF-8. BODY remembers an
+ * error. */
+void response_append_escaped(struct buf *body, const char *text, response_escape *escape,
+			     const char *replacement);
 
 /* Append TEXT to BODY as a quoted JSON string, with U+FFFD for each invalid byte of UTF-8. BODY remembers an error. */
 void response_append_json(struct buf *body, const char *text);

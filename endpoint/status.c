@@ -9,7 +9,6 @@
 #include "core/agent/cost_counters.h"
 #include "core/own_thread.h"
 #include "core/shared.h"
-#include "core/text/text_clean.h"
 #include "endpoint/response.h"
 
 void status_measure_cost(struct status_cost *cost)
@@ -268,26 +267,24 @@ static void metrics_family(struct metrics *m, enum kind kind, const char *name, 
 	buf_printf(m->out, "# HELP asprof_agent_%s%s %s\n", name, end, help);
 }
 
+static bool escape_label(struct buf *out, uint8_t c)
+{
+	if (c == '\n')
+		buf_append_string(out, "\\n");
+	else if (c == '"' || c == '\\')
+		buf_printf(out, "\\%c", c);
+	else
+		return false;
+	return true;
+}
+
 /* Append BEFORE and a label. Both formats have the same escapes. Prometheus rejects a response with invalid UTF-8, such as
  * the name of a file in another encoding. */
 static void metrics_label(struct metrics *m, const char *name, const char *value,
 			  const char *before)
 {
-	const uint8_t *p = (const uint8_t *)value, *end = p + strlen(value);
-	size_t length;
-
 	buf_printf(m->out, "%s%s=\"", before, name);
-	for (; p < end; p += length + !length) {
-		length = utf8_length(p, (size_t)(end - p));
-		if (*p == '\n')
-			buf_append_string(m->out, "\\n");
-		else if (*p == '"' || *p == '\\')
-			buf_printf(m->out, "\\%c", *p);
-		else if (!length)
-			buf_append_string(m->out, "\ufffd");
-		else
-			buf_append(m->out, p, length);
-	}
+	response_append_escaped(m->out, value, escape_label, "\ufffd");
 	buf_append_string(m->out, "\"");
 }
 
