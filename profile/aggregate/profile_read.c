@@ -89,11 +89,6 @@ static bool worker_add_event_at(struct worker *w, const struct settings *setting
 	return ok;
 }
 
-static bool query_wants_waits(const struct query *query)
-{
-	return query->waits || query->states || query->causes;
-}
-
 /* Add the keys of EVENT's wait to its KEY, with OWNERS that of the owner's stack. */
 static void key_set_wait(struct tally_key *key, struct resolve *resolve,
 			 const struct settings *settings, const struct jfr_event *event,

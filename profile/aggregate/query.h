@@ -121,6 +121,12 @@ struct query {
 	uint64_t stack_bytes_max;
 };
 
+/* Whether samples are distinguished or selected by what their threads waited for. */
+static inline bool query_wants_waits(const struct query *query)
+{
+	return query->waits || query->states || query->causes;
+}
+
 #define QUERY_INIT                            \
 	{                                     \
 		.weighted = true, .tail = 0.1 \

@@ -99,11 +99,6 @@ static int64_t sample_duration(const struct reader *r, const struct jfr_event *e
 	return limit_duration(ns);
 }
 
-static bool query_wants_waits(const struct query *query)
-{
-	return query->waits || query->states || query->causes;
-}
-
 static uint32_t find_wait(struct reader *r, const struct stored_wait *stored)
 {
 	struct known_wait *known =
