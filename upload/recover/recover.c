@@ -19,6 +19,7 @@
 #include "core/fd.h"
 #include "core/memory_file.h"
 #include "engine/collect/label_chunk.h"
+#include "profile/basics/array.h"
 #include "upload/files/dir.h"
 #include "upload/files/temporary.h"
 #include "upload/queue/spool_note.h"
@@ -410,16 +411,8 @@ static void name_list_free(struct name_list *list)
 
 static int name_list_add(struct name_list *list, const char *name)
 {
-	uint32_t capacity = list->capacity ? list->capacity * 2 : 64;
-	char **names;
-
-	if (list->count == list->capacity) {
-		names = reallocarray(list->names, capacity, sizeof(*names));
-		if (!names)
-			return -ENOMEM;
-		list->names = names;
-		list->capacity = capacity;
-	}
+	if (array_reserve(&list->names, &list->capacity, list->count, sizeof(*list->names)))
+		return -ENOMEM;
 	list->names[list->count] = strdup(name);
 	return list->names[list->count] ? (list->count++, 0) : -ENOMEM;
 }
