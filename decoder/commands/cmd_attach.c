@@ -214,16 +214,10 @@ static int attach_parse(struct settings_list *settings, char **argv, int *i)
 		return COMMAND_USAGE;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - argv[*i]), argv[*i]);
-	if (!strcmp(name, "LISTEN") && !strcmp(equals + 1, "off")) {
-		message_print(
-			"attach: with LISTEN=off no command could reach the agent, or end it; "
-			"without it only this user and root can");
-		return COMMAND_USAGE;
-	}
 	return settings_add(settings, name, equals + 1) ? 0 : COMMAND_USAGE;
 }
 
-/* The endpoint refuses /detach over TCP without a token. Returns 0, or a status after a message. */
+/* detach needs an endpoint, which over TCP needs a token for it. Returns 0, or a status after a message. */
 static int attach_check_listen(const struct settings_list *settings)
 {
 	static const char listen[] = OPTION_PREFIX "LISTEN=",
@@ -237,11 +231,16 @@ static int attach_check_listen(const struct settings_list *settings)
 		if (!strncmp(settings->list[i], token, strlen(token)))
 			has_token = settings->list[i][strlen(token)] != '\0';
 	}
+	if (!strcmp(address, "off")) {
+		message_print(
+			"attach: with LISTEN=off no command could reach the agent, or end it; "
+			"without it only this user and root can");
+		return COMMAND_USAGE;
+	}
 	if (has_token || !strcmp(address, "auto") || !strncmp(address, "unix:", 5))
 		return 0;
 	message_print("attach: LISTEN=%s needs LISTEN_TOKEN=...: without it, detach and other "
-		      "changes are refused "
-		      "over TCP",
+		      "changes are refused over TCP",
 		      address);
 	return COMMAND_USAGE;
 }
