@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOBODY_ID 65534
+#define UNPRIVILEGED_ID 65534
 
 int main(int argc, char **argv)
 {
@@ -17,8 +17,8 @@ int main(int argc, char **argv)
 	if (argc != 2 || read(STDIN_FILENO, &byte, 1) != 1)
 		return 1;
 	if (chroot(argv[1]) || chdir("/") || syscall(SYS_setgroups, 0, NULL) ||
-	    syscall(SYS_setresgid, NOBODY_ID, NOBODY_ID, NOBODY_ID) ||
-	    syscall(SYS_setresuid, NOBODY_ID, NOBODY_ID, NOBODY_ID)) {
+	    syscall(SYS_setresgid, UNPRIVILEGED_ID, UNPRIVILEGED_ID, UNPRIVILEGED_ID) ||
+	    syscall(SYS_setresuid, UNPRIVILEGED_ID, UNPRIVILEGED_ID, UNPRIVILEGED_ID)) {
 		perror("changes_root");
 		return 1;
 	}

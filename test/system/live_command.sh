@@ -95,7 +95,7 @@ until_true grep -q '^State:.Z' "/proc/$pid/status" || fail "its main thread does
 listens "$pid"
 told threads "$pid" | grep -q '^ *work' || fail "without its main thread: $(cat "$work/told")"
 
-# A command whose output nobody reads any more leaves no file.
+# If the reader of its output has ended, the command leaves no file.
 mkdir "$work/tmp"
 TMPDIR="$work/tmp" python3 -c 'import fcntl, signal, subprocess, sys
 command = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)

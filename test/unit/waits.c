@@ -416,15 +416,8 @@ START_TEST(reads_equal_looks_with_times)
 	struct timed_profile timed;
 	struct memory_feed feed;
 	struct profile profile = PROFILE_INIT;
-	int fd = memfd_create("waits", MFD_CLOEXEC);
 
-	length = waits_record(fd, false);
-	ck_assert_uint_gt(length, 0);
-	length = waits_record_looks(fd, (off_t)length, WAITS_LOOK_LOCK);
-	ck_assert_uint_gt(length, 0);
-	recording = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
-	ck_assert_ptr_ne(recording, MAP_FAILED);
-	close(fd);
+	record_with_looks(WAITS_LOOK_LOCK);
 	query.waits = WAIT_PARTS_KIND;
 	query.wait_guesses = true;
 	read_profile(&profile, &query);
