@@ -37,7 +37,8 @@ long stopped_trace(int request, const struct stopped *thread, long address, long
 
 /* Continue by REQUEST until the trap of EVENT; 0: of that request. Signals have their effect; without EVENT, SIGSYS has none,
  * and the result is false. A program that is stopped by a signal waits for SIGCONT before an event; a call of REQUEST is made
- * nevertheless, and the thread stops when it is no longer traced. The program is gone if the result is false. Before PTRACE_EVENT_EXEC the thread runs already. */
+ * nevertheless, and the thread stops when it is no longer traced. The program is gone if the result is false. Before
+ * PTRACE_EVENT_EXEC the thread runs already. */
 bool stopped_run(const struct stopped *thread, int request, int event);
 
 /* Copy BYTES at ADDRESS of the program to DATA, or from it. */

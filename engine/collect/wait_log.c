@@ -63,8 +63,7 @@ static void log_full(void)
 
 	if (!is_logged)
 		log_warn("there are too many states of threads in one report: some wall-clock "
-			 "samples "
-			 "have no state");
+			 "samples have no state");
 	is_logged = true;
 }
 

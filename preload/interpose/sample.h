@@ -95,9 +95,9 @@ bool sample_is_handled(int signo);
 void sample_restore(int signo);
 
 /* At the beginning of a handler of the program for SIGNO. The thread's mask is again as the program knows it: see struct
- * masked_wait. If CONTEXT is before a call that a sample interrupted, and
- * that the kernel or async-profiler restarts, the call ends with EINTR, as the program's signal alone would end it.
- * A call that ended in this way is not restarted when a sample arrives as the handler returns. */
+ * masked_wait. If CONTEXT is before a call that a sample interrupted, and that the kernel or async-profiler restarts, the
+ * call ends with EINTR, as the program's signal alone would end it. A call that ended in this way is not restarted when a
+ * sample arrives as the handler returns. */
 void sample_program_handler(int signo, ucontext_t *context);
 
 #endif

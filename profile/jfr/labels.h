@@ -1,5 +1,6 @@
 /* Labels of a recording, as lines of "key=value": its process, from the file name; its tags,
- * host, executable, version and "profiled_since" (milliseconds since 1970), from the zip's metadata.json or from the recording itself. */
+ * host, executable, version and "profiled_since" (milliseconds since 1970), from the zip's
+ * metadata.json or from the recording itself. */
 #ifndef PROFILE_JFR_LABELS_H
 #define PROFILE_JFR_LABELS_H
 
