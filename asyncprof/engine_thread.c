@@ -11,6 +11,7 @@
 #include "asyncprof/fd_proxy.h"
 #include "asyncprof/fd_calls.h"
 #include "asyncprof/engine_library.h"
+#include "asyncprof/java_vm.h"
 #include "asyncprof/library_path.h"
 #include "asyncprof/load_range.h"
 #include "asyncprof/loader_gate.h"
@@ -115,19 +116,28 @@ static _Noreturn void engine_thread_wait_forever(void)
 }
 
 /* async-profiler would use a null pointer. Its locks may be held, so it cannot be called again either. */
-static void on_out_of_memory(void)
+static void engine_thread_give_up(const char *why)
 {
 	uint32_t requested = MAILBOX_REQUESTED;
 
 	if (system_thread() != atomic_load(&mailbox.thread))
 		return;
 	timer_calls_stop_all();
-	snprintf(mailbox.problem, sizeof(mailbox.problem),
-		 "no memory is left for async-profiler (ulimit -v, ulimit -d); "
-		 "ASPROF_AGENT_ENGINE=builtin needs less");
+	snprintf(mailbox.problem, sizeof(mailbox.problem), "%s", why);
 	if (atomic_compare_exchange_strong(&mailbox.state, &requested, MAILBOX_STUCK))
 		wake_up(mailbox.client);
 	engine_thread_wait_forever();
+}
+
+static void on_out_of_memory(void)
+{
+	engine_thread_give_up("no memory is left for async-profiler (ulimit -v, ulimit -d); "
+			      "ASPROF_AGENT_ENGINE=builtin needs less");
+}
+
+static void on_java_end(void)
+{
+	engine_thread_give_up("the Java VM has ended while async-profiler used it");
 }
 
 static int load_library(const char *name)
@@ -140,6 +150,7 @@ static int load_library(const char *name)
 		return err;
 	/* Not earlier: its constructors run with the dynamic linker's lock. */
 	memory_calls_on_out_of_memory(on_out_of_memory);
+	java_vm_on_end(on_java_end);
 	inside = (const void *)(uintptr_t)library.execute;
 	setup->on_loaded(inside);
 	library.init();

@@ -24,7 +24,7 @@ enum mailbox_state {
 	MAILBOX_REQUESTED, /* the thread owns the members below */
 	MAILBOX_ABANDONED, /* the same, but the agent has stopped waiting: the thread stops the engine and ends */
 	MAILBOX_ENDING, /* the thread must end */
-	MAILBOX_STUCK, /* memory ran out within the library: the thread waits forever; PROBLEM is set */
+	MAILBOX_STUCK,  /* the library cannot go on: the thread waits forever; PROBLEM is set */
 };
 
 enum mailbox_request {

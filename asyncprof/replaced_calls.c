@@ -17,6 +17,7 @@
 #include "asyncprof/fd_calls.h"
 #include "asyncprof/owner_process.h"
 #include "asyncprof/import_table.h"
+#include "asyncprof/java_vm.h"
 #include "asyncprof/loader_gate.h"
 #include "asyncprof/memory_calls.h"
 #include "asyncprof/sleep_calls.h"
@@ -92,6 +93,13 @@ static void *engine_dlsym(void *handle, const char *name)
 	if (handle == RTLD_NEXT)
 		return dlsym(handle, name);
 	GATED(void *, dlsym(handle, name));
+}
+
+static void *engine_dlsym_or_replacement(void *handle, const char *name)
+{
+	void *found = engine_dlsym(handle, name);
+
+	return strcmp(name, "JNI_GetCreatedJavaVMs") ? found : java_vm_replace_find(found);
 }
 
 /* In a forked child the locks may be held by threads that do not exist there. The data that they guard does not
@@ -198,7 +206,7 @@ int replaced_calls_install(const void *inside)
 		{ "dlclose", (void *)engine_dlclose },
 		{ "dladdr", (void *)engine_dladdr },
 		{ "dlinfo", (void *)engine_dlinfo },
-		{ "dlsym", (void *)engine_dlsym },
+		{ "dlsym", (void *)engine_dlsym_or_replacement },
 		{ "pthread_mutex_lock", (void *)engine_lock },
 		{ "pthread_mutex_trylock", (void *)engine_trylock },
 		{ "pthread_mutex_unlock", (void *)engine_unlock },
