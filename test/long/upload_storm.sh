@@ -33,9 +33,11 @@ for i in $(seq "$programs"); do
 	# Later than the others, which find what it leaves.
 	(sleep 2 && run "killed$i" "$seconds" "${spooled[@]}") >"$work/killed$i.out" 2>&1 &
 	victims+=($!)
+	victim_logs+=("$work/killed$i.log")
 done
 sleep $((seconds / 2))
-for log in "$work"/killed*.log; do
+for log in "${victim_logs[@]}"; do
+	until_true grep -q '^asprof-agent' "$log"
 	pid=$(sed -n 's/^asprof-agent\[\([0-9]*\)\].*/\1/p;q' "$log")
 	kill -9 "$pid" || fail "there is nothing to kill"
 	killed+=("$pid")
