@@ -154,6 +154,7 @@ static int load_library(const char *name)
 	inside = (const void *)(uintptr_t)library.execute;
 	setup->on_loaded(inside);
 	library.init();
+	setup->on_returned();
 	setup->on_ready();
 	mailbox.get_thread_local_data = library.get_thread_local_data;
 	mailbox.register_jfr_event = library.register_jfr_event;
@@ -217,6 +218,7 @@ static int engine_execute(const char *command)
 	if (finishes)
 		thread_names_show(true);
 	err = library.execute(command, answer_append);
+	setup->on_returned();
 	if (finishes)
 		thread_names_show(false);
 	if (starts)

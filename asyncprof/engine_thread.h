@@ -16,6 +16,9 @@ struct engine_thread_setup {
 	/* The library is loaded; it has not been called. INSIDE points into it. */
 	void (*on_loaded)(const void *inside);
 
+	/* The library has returned from its initialization or from a command. */
+	void (*on_returned)(void);
+
 	/* The library is initialized; it has received no command. */
 	void (*on_ready)(void);
 

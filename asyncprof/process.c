@@ -116,6 +116,7 @@ static void offer_signals(const struct config *config)
 
 static struct engine_thread_setup setup = {
 	.on_loaded = on_loaded,
+	.on_returned = signal_handlers_library_returned,
 	.on_ready = on_ready,
 	.before_start = before_start,
 	.on_detach = on_detach,

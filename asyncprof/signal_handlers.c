@@ -212,9 +212,16 @@ static const struct sigaction *action_wrap(int signo, const struct sigaction *ac
 	return changed;
 }
 
-/* Handler of a fault that is not the library's. The library's handler of faults forwards to the next handler, and
- * ignores the default action: the first sent SIGSEGV would have no effect. */
-static void on_fault(int signo, siginfo_t *info, void *context)
+/* Actions of faults: the kernel's while the library handles them, and the program's, which the program still sees. */
+static struct {
+	struct sigaction engine, program;
+	sample_handler _Atomic library; /* its handler */
+	atomic_bool is_noted;           /* the library has noted the handler that it replaced */
+	bool is_installed;
+	bool is_suspended; /* removed until the engine starts */
+} faults[SIGNALS + 1];
+
+static void on_fatal_fault(int signo, siginfo_t *info, void *context)
 {
 	static const struct sigaction fatal = { .sa_handler = SIG_DFL };
 
@@ -226,6 +233,31 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		fatal_raise_default(signo);
 }
 
+/* Handler of a fault that is not the library's. The library's handler of faults forwards to the next handler, and
+ * ignores the default action: the first sent SIGSEGV would have no effect. */
+static void on_program_fault(int signo, siginfo_t *info, void *context)
+{
+	const struct sigaction *program = &faults[signo].program;
+
+	if (program->sa_handler != SIG_DFL && program->sa_handler != SIG_IGN)
+		program->sa_sigaction(signo, info, context);
+	else if (program->sa_handler == SIG_DFL || info->si_code > 0)
+		on_fatal_fault(signo, info, context);
+}
+
+/* The kernel's handler of faults while the library handles them. The library notes the program's handler only after it
+ * has installed its own. Until then it would call none. */
+static void on_engine_fault(int signo, siginfo_t *info, void *context)
+{
+	sample_handler library = atomic_load(&faults[signo].library);
+	const ucontext_t *interrupted = context;
+
+	if (!async_profiler_contains((const void *)CONTEXT_PC(interrupted)) &&
+	    !atomic_load(&faults[signo].is_noted))
+		library = on_program_fault;
+	library(signo, info, context);
+}
+
 /* Set *BEFORE, the action of SIGNO, to what async-profiler sees. ASKS: it does not set an action. async-profiler
  * asks for a free signal, and begins with signals that programs use, often later: shells use SIGVTALRM, profilers and
  * interpreters SIGPROF, garbage collectors SIGPWR. */
@@ -233,24 +265,10 @@ static void action_show_library(int signo, bool asks, struct sigaction *before)
 {
 	bool free = before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN;
 
-	if (signo == SIGSEGV && before->sa_handler == SIG_DFL)
-		before->sa_sigaction = on_fault;
+	if (signo == SIGSEGV)
+		before->sa_sigaction = on_program_fault;
 	else if (asks && free && !signal_is_free_for_library(signo))
 		before->sa_handler = SIG_ERR;
-}
-
-/* Handlers of faults: the library's action, and the program's action, which the program still sees. */
-static struct {
-	struct sigaction engine, program;
-	bool is_installed;
-	bool is_suspended; /* removed until the engine starts */
-} faults[SIGNALS + 1];
-
-static void fault_store(int signo, const struct sigaction *engine, const struct sigaction *program)
-{
-	faults[signo].engine = *engine;
-	faults[signo].program = *program;
-	__atomic_store_n(&faults[signo].is_installed, true, __ATOMIC_RELEASE);
 }
 
 static bool library_handles_fault(int signo, void (*handler)(int))
@@ -262,7 +280,7 @@ static bool library_handles_fault(int signo, void (*handler)(int))
 
 /* async-profiler reads memory that may be unmapped, and its handler skips the read. That handler stays if the
  * program sets the default action, for example when it resets all signals in a loop. For other faults it does the
- * default action (on_fault). */
+ * default action (on_program_fault). */
 const struct sigaction *async_profiler_kept_action(int signo, const struct sigaction *action)
 {
 	bool keeps = action && action->sa_handler == SIG_DFL && signo > 0 && signo <= SIGNALS &&
@@ -351,7 +369,10 @@ void signal_handlers_restore_faults(void)
 static void action_show_program(int signo, struct sigaction *action)
 {
 	static const struct sigaction by_default = { .sa_handler = SIG_DFL };
+	const struct sigaction *hidden = async_profiler_program_action(signo, action->sa_handler);
 
+	if (hidden)
+		*action = *hidden;
 	action->sa_handler = program_handler_visible(action->sa_handler);
 	sample_unwrap(signo, action);
 	if (action->sa_handler != fatal_visible_handler(action->sa_handler))
@@ -367,11 +388,16 @@ static int fault_set_action(int signo, const struct sigaction *action, struct si
 		return -1;
 	action_show_program(signo, &program);
 	action_take_program(&engine, &program);
+	atomic_store(&faults[signo].library, engine.sa_sigaction);
+	engine.sa_sigaction = on_engine_fault;
+	faults[signo].engine = engine;
+	faults[signo].program = program;
+	/* (A fault may come at once.) */
 	if (REAL(sigaction)(signo, &engine, before))
 		return -1;
-	program = *before;
-	action_show_program(signo, &program);
-	fault_store(signo, &engine, &program);
+	action_show_program(signo, before);
+	faults[signo].program = *before;
+	__atomic_store_n(&faults[signo].is_installed, true, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -414,6 +440,13 @@ int async_profiler_set_action(int signo, const struct sigaction *action, struct 
 	if (old)
 		*old = before;
 	return 0;
+}
+
+void signal_handlers_library_returned(void)
+{
+	for (int signo = 1; signo <= SIGNALS; signo++)
+		if (__atomic_load_n(&faults[signo].is_installed, __ATOMIC_ACQUIRE))
+			atomic_store(&faults[signo].is_noted, true);
 }
 
 void signal_handlers_reset_in_child(void)

@@ -20,6 +20,9 @@ void signal_handlers_remove(bool with_faults);
  * own thread. */
 void signal_handlers_restore_faults(void);
 
+/* The library has returned from a call, so it has noted the actions that it replaced. In an own thread. */
+void signal_handlers_library_returned(void);
+
 /* Reset the state in a forked child. */
 void signal_handlers_reset_in_child(void);
 
