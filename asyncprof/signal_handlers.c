@@ -245,15 +245,20 @@ static void on_program_fault(int signo, siginfo_t *info, void *context)
 		on_fatal_fault(signo, info, context);
 }
 
-/* The kernel's handler of faults while the library handles them. The library notes the program's handler only after it
- * has installed its own. Until then it would call none. */
+/* The kernel's handler of faults while the library handles them, with the program's signal mask, which mostly blocks
+ * SIGNO. The library's handler may leave by longjmp(3) to its stack walk. Then the next fault there would end the
+ * process at once, as if it had no handler.
+ *
+ * The library notes the program's handler only after it has installed its own. Until then it would call none. */
 static void on_engine_fault(int signo, siginfo_t *info, void *context)
 {
 	sample_handler library = atomic_load(&faults[signo].library);
 	const ucontext_t *interrupted = context;
 
-	if (!async_profiler_contains((const void *)CONTEXT_PC(interrupted)) &&
-	    !atomic_load(&faults[signo].is_noted))
+	if (async_profiler_contains((const void *)CONTEXT_PC(interrupted)))
+		kernel_call4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&interrupted->uc_sigmask, 0,
+			     sizeof(uint64_t));
+	else if (!atomic_load(&faults[signo].is_noted))
 		library = on_program_fault;
 	library(signo, info, context);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program's handlers of faults run with their signal mask and on their stack, also when the engine, which starts
 # later, has handlers of faults in front of them. The engine notes the program's handlers after it has installed its
-# own: meanwhile no fault goes nowhere.
+# own: meanwhile no fault goes nowhere. Its samples may fault several times.
 . "$(dirname "$0")/agent.inc"
 
 masks=$(program fault_masks) || exit 1
@@ -13,6 +13,6 @@ done
 
 ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -shared -fPIC -o "$work/walking.so" test/programs/walking_engine.c || exit 1
 got=$(profiled "$work/walking" async-profiler LIB="$work/walking.so" LOG=info START_DELAY=500ms BUDGET=off \
-	"$masks" 2>"$work/log") || fail "a starting engine: status $?: $got; $(cat "$work/log")"
-[ "$got" = "done" ] || fail "a starting engine: $got"
-grep -q 'profiling fault_masks with async-profiler' "$work/log" || fail "a starting engine: $(cat "$work/log")"
+	"$masks" 2>"$work/log") || fail "faults of the engine: status $?: $got; $(cat "$work/log")"
+[ "$got" = "done" ] || fail "faults of the engine: $got"
+grep -q 'profiling fault_masks with async-profiler' "$work/log" || fail "faults of the engine: $(cat "$work/log")"
