@@ -230,14 +230,17 @@ static void call_keep_mask(ucontext_t *context)
 	memcpy(&context->uc_sigmask, &blocked, sizeof(blocked));
 }
 
+/* In a handler that has interrupted the wait itself, and not the beginning of another handler. */
 static COLD void mask_restore_in(ucontext_t *context)
 {
 	uint64_t blocked;
 
+	if ((long)CONTEXT_RESULT(context) != -EINTR ||
+	    !call_has_mask(context, (uintptr_t)masked_wait.mask))
+		return;
 	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
 	blocked &= ~masked_wait.added;
 	memcpy(&context->uc_sigmask, &blocked, sizeof(blocked));
-	masked_wait.added = 0;
 }
 
 /* After the engine's handler: the kernel has ended the call at PC, or cut it short. async-profiler sets back some

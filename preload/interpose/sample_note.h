@@ -31,8 +31,9 @@ static inline bool sample_is_noted(unsigned long notes, uintptr_t frame)
 
 /* The thread's innermost wait with a signal mask of its own. When a sample interrupts it, the kernel restores the
  * thread's mask as soon as our handler returns. A pending signal that only the wait blocks would be delivered before
- * the wait is restarted. So our handler blocks such signals in the thread, until the wait ends or a handler of the program
- * begins. */
+ * the wait is restarted. So our handler blocks such signals in the thread, until the wait ends. A handler of the program
+ * that interrupts the wait finds the thread's mask without them. (Another handler may begin before that one: its copy of
+ * the mask has them, as without samples.) */
 extern __thread struct masked_wait {
 	const void *mask;      /* as the kernel gets it; NULL: no wait */
 	unsigned long handled; /* program_handled before the wait */
