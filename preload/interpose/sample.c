@@ -199,29 +199,33 @@ static uint64_t blocked_signals(void)
 	return blocked;
 }
 
-/* True if MASK is an argument of the interrupted call, or in the structure that pselect6(2) gets. */
-static bool call_has_mask(const ucontext_t *context, uintptr_t mask)
+/* Return the address of the mask of the interrupted call, if PLACE shows that it is the wait; else 0. The last argument may
+ * be a structure, with the mask's address at its start. */
+static uintptr_t call_mask(const ucontext_t *context, uintptr_t place)
 {
-	uintptr_t pair = (uintptr_t)CONTEXT_ARGUMENT6(context);
+	uintptr_t structure = (uintptr_t)CONTEXT_ARGUMENT6(context), mask;
 
-	if ((uintptr_t)CONTEXT_ARGUMENT4(context) == mask ||
-	    (uintptr_t)CONTEXT_ARGUMENT5(context) == mask ||
-	    (memory_copy(&pair, pair, sizeof(pair)) && pair == mask))
-		return true;
-	return ARCH_ARGUMENT_REMAINS ? (uintptr_t)CONTEXT_ARGUMENT1(context) == mask
-				     : CONTEXT_NUMBER(context) == SYS_rt_sigsuspend;
+	if ((uintptr_t)CONTEXT_ARGUMENT4(context) == place ||
+	    (uintptr_t)CONTEXT_ARGUMENT5(context) == place)
+		return place;
+	if (ARCH_ARGUMENT_REMAINS ? (uintptr_t)CONTEXT_ARGUMENT1(context) == place
+				  : CONTEXT_NUMBER(context) == SYS_rt_sigsuspend)
+		return place;
+	if (!memory_copy(&mask, structure, sizeof(mask)))
+		return 0;
+	return mask == place || structure == place ? mask : 0;
 }
 
 /* If a wait with a mask was interrupted, its signals stay blocked. (A wait that siglongjmp(3) has left is no more in the
  * registers.) */
 static void call_keep_mask(ucontext_t *context)
 {
-	uintptr_t place = (uintptr_t)masked_wait.mask;
+	uintptr_t place = (uintptr_t)masked_wait.place;
 	uint64_t mask, blocked;
 
 	if (!place || masked_wait.handled != program_handled ||
-	    (long)CONTEXT_RESULT(context) != -EINTR || !call_has_mask(context, place) ||
-	    !memory_copy(&mask, place, sizeof(mask)))
+	    (long)CONTEXT_RESULT(context) != -EINTR ||
+	    !memory_copy(&mask, call_mask(context, place), sizeof(mask)))
 		return;
 	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
 	mask &= blocked_signals() & ~blocked & ~__atomic_load_n(&sample_signals, __ATOMIC_RELAXED);
@@ -236,7 +240,7 @@ static COLD void mask_restore_in(ucontext_t *context)
 	uint64_t blocked;
 
 	if ((long)CONTEXT_RESULT(context) != -EINTR ||
-	    !call_has_mask(context, (uintptr_t)masked_wait.mask))
+	    !call_mask(context, (uintptr_t)masked_wait.place))
 		return;
 	memcpy(&blocked, &context->uc_sigmask, sizeof(blocked));
 	blocked &= ~masked_wait.added;

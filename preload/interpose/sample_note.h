@@ -35,42 +35,43 @@ static inline bool sample_is_noted(unsigned long notes, uintptr_t frame)
  * that interrupts the wait finds the thread's mask without them. (Another handler may begin before that one: its copy of
  * the mask has them, as without samples.) */
 extern __thread struct masked_wait {
-	const void *mask;      /* as the kernel gets it; NULL: no wait */
+	/* Where the kernel reads the mask or, in a structure, its address; NULL: no wait. */
+	const void *place;
 	unsigned long handled; /* program_handled before the wait */
 	uint64_t added;        /* signals that our handler has blocked */
 } masked_wait;
 
 /* Returns the outer wait, which a handler of the program has interrupted. */
-static inline struct masked_wait masked_wait_begin(const void *mask)
+static inline struct masked_wait masked_wait_begin(const void *place)
 {
 	struct masked_wait outer = masked_wait;
 
-	if (mask)
-		masked_wait = (struct masked_wait){ .mask = mask, .handled = program_handled };
+	if (place)
+		masked_wait = (struct masked_wait){ .place = place, .handled = program_handled };
 	return outer;
 }
 
 /* Preserves errno. */
 void masked_wait_unblock(void);
 
-static inline void masked_wait_end(const void *mask, const struct masked_wait *outer)
+static inline void masked_wait_end(const void *place, const struct masked_wait *outer)
 {
-	if (!mask)
+	if (!place)
 		return;
 	if (__builtin_expect(masked_wait.added != 0, 0))
 		masked_wait_unblock();
 	masked_wait = *outer;
 }
 
-/* The value of CALL, a wait with MASK; NULL: with the thread's own. */
-#define WITH_MASK(mask, call)                                         \
-	({                                                            \
-		const void *mask_ = (mask);                           \
-		struct masked_wait outer_ = masked_wait_begin(mask_); \
-		__typeof__(call) result_ = (call);                    \
-                                                                      \
-		masked_wait_end(mask_, &outer_);                      \
-		result_;                                              \
+/* The value of CALL, a wait with the mask at PLACE; NULL: with the thread's own. */
+#define WITH_MASK(place, call)                                         \
+	({                                                             \
+		const void *place_ = (place);                          \
+		struct masked_wait outer_ = masked_wait_begin(place_); \
+		__typeof__(call) result_ = (call);                     \
+                                                                       \
+		masked_wait_end(place_, &outer_);                      \
+		result_;                                               \
 	})
 
 #endif

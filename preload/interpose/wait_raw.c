@@ -280,11 +280,10 @@ static long wait_with_rest(struct wait *wait, const long *call, int at)
 	return -1;
 }
 
-/* Return the mask of CALL; NULL: it waits with the thread's own. */
+/* Return the place of CALL's mask for WITH_MASK(). Nothing is read there: the kernel may refuse the place, and a filter of
+ * the program our calls. */
 static const void *mask_of(const long *call)
 {
-	uintptr_t mask = 0;
-
 	switch (call[0]) {
 	case SYS_rt_sigsuspend:
 		return (const void *)call[1];
@@ -295,10 +294,9 @@ static const void *mask_of(const long *call)
 		return (const void *)call[5];
 	case SYS_pselect6:
 	case SYS_io_pgetevents:
-		memory_copy(&mask, (uintptr_t)call[6], sizeof(mask));
-		break;
+		return (const void *)call[6];
 	}
-	return (const void *)mask;
+	return NULL;
 }
 
 /* The result of CALL by WAIT. */
@@ -461,11 +459,12 @@ static long enter_pgetevents(const long *call)
 }
 
 /* Preserves errno. */
-static inline __attribute__((always_inline)) int events_get(const long *call, transfer_enter *enter)
+static inline __attribute__((always_inline)) int events_get(const long *call, const sigset_t *mask,
+							    transfer_enter *enter)
 {
 	struct wait wait = wait_begin(call, enter);
 	int saved = errno;
-	long result = WITH_MASK(mask_of(call), WAIT_RESULT(&wait, call));
+	long result = WITH_MASK(mask, WAIT_RESULT(&wait, call));
 
 	if (result == -1)
 		result = -errno;
@@ -478,7 +477,7 @@ EXPORT int io_getevents(void *context, long least, long most, void *events,
 {
 	return events_get((const long[TRANSFER_LONGS]){ SYS_io_getevents, (long)context, least,
 							most, (long)events, (long)timeout },
-			  enter_getevents);
+			  NULL, enter_getevents);
 }
 
 EXPORT int io_pgetevents(void *context, long least, long most, void *events,
@@ -492,5 +491,5 @@ EXPORT int io_pgetevents(void *context, long least, long most, void *events,
 	return events_get((const long[TRANSFER_LONGS]){ SYS_io_pgetevents, (long)context, least,
 							most, (long)events, (long)timeout,
 							(long)&argument },
-			  enter_pgetevents);
+			  argument.mask, enter_pgetevents);
 }

@@ -1,8 +1,9 @@
-/* Works, enters a seccomp sandbox in the way of its first argument, with only write, exit and
- * return from a handler allowed, works there in inside(), and ends as its second argument says.
+/* Works, enters a seccomp sandbox in the way of its first argument, with only write, exit, return from
+ * a handler, and pselect6 allowed, waits and works there in inside(), and ends as its second argument says.
  * "asks" enters no sandbox, but checks whether there is seccomp. */
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@ static struct sock_filter filter[] = {
 	ON_CALL(SYS_write, SECCOMP_RET_ALLOW),
 	ON_CALL(SYS_exit_group, SECCOMP_RET_ALLOW),
 	ON_CALL(SYS_rt_sigreturn, SECCOMP_RET_ALLOW),
+	ON_CALL(SYS_pselect6, SECCOMP_RET_ALLOW),
 	OTHERWISE(SECCOMP_RET_KILL_PROCESS),
 };
 static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
@@ -50,8 +52,14 @@ static void enter(const char *how)
 
 void inside(void);
 
+/* The mask is the first word of the last argument. */
 __attribute__((noinline)) void inside(void)
 {
+	static uint64_t mask;
+	uintptr_t pair[] = { (uintptr_t)&mask, sizeof(mask) };
+	struct timespec moment = { .tv_nsec = 1000000 };
+
+	CHECK(!syscall(SYS_pselect6, 0, NULL, NULL, NULL, &moment, pair));
 	work(300);
 	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
