@@ -359,7 +359,7 @@ static long ring_enter_again(const long *given, int64_t start)
 	int64_t time;
 
 	memcpy(call, given, sizeof(call));
-	if (flags & RING_HAS_STRUCT && !(flags & (RING_IS_ABSOLUTE | RING_HAS_INDEX))) {
+	if (!(flags & (RING_IS_ABSOLUTE | RING_HAS_INDEX))) {
 		wait = *(const struct ring_wait *)given[STRUCTURE]; /* the kernel has read it */
 		if (wait.time) {
 			left = *(const struct timespec *)(uintptr_t)wait.time;
@@ -380,7 +380,9 @@ static long ring_enter(const long *call)
 
 	if (!(call[FLAGS] & RING_WAITS))
 		return enter_syscall(call);
-	start = call[FLAGS] & RING_HAS_STRUCT ? clock_now_ns(CLOCK_MONOTONIC) : 0;
+	if (!(call[FLAGS] & RING_HAS_STRUCT))
+		return WITH_MASK((const void *)call[STRUCTURE], RESTART_SAME(enter_syscall(call)));
+	start = clock_now_ns(CLOCK_MONOTONIC);
 	return RESTART(enter_syscall(call), ring_enter_again(call, start));
 }
 
