@@ -217,12 +217,12 @@ static void mem_count_cost(uint64_t begin_ns, uint64_t samples, bool is_limited)
 bool mem_on_alloc_begin(size_t size, const void *caller, bool *sampled)
 {
 	struct mem_thread *t = &mem_thread;
+	uint64_t limit = atomic_load_explicit(&mem_limit_bytes, memory_order_acquire);
 	int saved = errno;
 	bool refuse;
 
 	*sampled = mem_sample_due(size);
-	refuse = size >= atomic_load_explicit(&mem_limit_bytes, memory_order_acquire) &&
-		 !t->inside && !own_thread_is();
+	refuse = size >= limit && limit != MEM_OFF && !t->inside && !own_thread_is();
 	if (!refuse) {
 		/* If an allocator's calloc calls malloc, the allocation is counted once. */
 		t->inside |= *sampled;

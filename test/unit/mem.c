@@ -552,6 +552,16 @@ START_TEST(refuses_from_the_limit_on)
 }
 END_TEST
 
+/* The C library refuses such a size. */
+START_TEST(refuses_nothing_without_a_limit)
+{
+	start(1u << 30, MEM_OFF);
+	refusals = 0;
+	allocate(at(1), SIZE_MAX);
+	ck_assert_uint_eq(refusals, 0);
+}
+END_TEST
+
 START_TEST(looks_once_somebody_wants_it)
 {
 	ck_assert(!mem_looks());
@@ -665,6 +675,7 @@ int main(void)
 	tcase_add_test(tcase, a_child_starts_early_with_nothing);
 	tcase_add_test(tcase, early_totals_are_unbiased);
 	tcase_add_test(tcase, refuses_from_the_limit_on);
+	tcase_add_test(tcase, refuses_nothing_without_a_limit);
 	tcase_add_test(tcase, looks_once_somebody_wants_it);
 	tcase_add_test(tcase, growth_is_told_once);
 	tcase_add_loop_test(tcase, nothing_freed_is_retained, 0, 3);
