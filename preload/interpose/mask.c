@@ -219,12 +219,20 @@ EXPORT int __xpg_sigpause(int signo)
 	return RESTART_SAME(REAL(__xpg_sigpause)(signo));
 }
 
-/* By that name, the argument is a mask in glibc and a signal in musl. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+/* By that name, the argument is a signal in musl, and in glibc the mask of the signals up to 32. */
 EXPORT int any_sigpause(int argument) __asm__("sigpause");
 
 EXPORT int any_sigpause(int argument)
 {
-	return RESTART_SAME(REAL(sigpause)(argument));
+	sigset_t set;
+
+	if (!gnu_get_libc_version)
+		return RESTART_SAME(REAL(sigpause)(argument));
+	sigemptyset(&set);
+	memcpy(&set, &argument, sizeof(argument));
+	return sigsuspend(&set);
 }
 
 EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)

@@ -84,6 +84,17 @@ static int do_sigsuspend(void)
 	return sigsuspend(&mask);
 }
 
+/* glibc's sigpause(3) of BSD. */
+int bsd_sigpause(int signals) __asm__("sigpause");
+
+static int do_sigpause(void)
+{
+	int signals;
+
+	memcpy(&signals, &mask, sizeof(signals));
+	return bsd_sigpause(signals);
+}
+
 static int raw_ppoll(void)
 {
 	struct timespec time = wait_time;
@@ -127,6 +138,7 @@ static const struct wait {
 	{ "pselect", do_pselect, false },
 	{ "epoll_pwait", do_epoll_pwait, false },
 	{ "sigsuspend", do_sigsuspend, true },
+	{ "sigpause", do_sigpause, true },
 	{ "ppoll by number", raw_ppoll, false },
 	{ "pselect6 by number", raw_pselect6, false },
 	{ "epoll_pwait by number", raw_epoll_pwait, false },
