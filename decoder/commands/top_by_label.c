@@ -274,8 +274,8 @@ static void print_by_json(const struct top_table *t)
 
 static bool is_tag(const char *label)
 {
-	static const char *const others[] = { "process=", "host=", "executable=", "group=",
-					      "machine=" };
+	static const char *const others[] = { "process=", "host=",    "executable=",
+					      "group=",   "machine=", "profiled_since=" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(label, others[i], strlen(others[i])))

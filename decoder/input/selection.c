@@ -91,7 +91,7 @@ bool selection_matches(const struct selection *selection, const struct source *s
 			process |= pattern_matches(&selection->process, value + 1);
 		else if (line_has_key(line, "host"))
 			host |= pattern_matches(&selection->host, value + 1);
-		else
+		else if (!line_has_key(line, "profiled_since"))
 			tag |= pattern_matches(&selection->tag, line);
 	}
 	buf_free(&labels);

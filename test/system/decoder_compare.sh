@@ -9,7 +9,7 @@ import json, os, sys, zipfile
 work = sys.argv[1]
 for name, jfr, host, version in (('a', 'native', 'alpha', '7'), ('b', 'chunks', 'beta', '8'),
                                  ('c', 'native', 'beta', '8'), ('d', 'java', None, None)):
-    agent = {'executable': 'service'}
+    agent = {'executable': 'service', 'profiled_since': 1764448201123}
     if host:
         agent.update(hostname=host, tags={'version': version})
         if name == 'a':
@@ -34,6 +34,7 @@ json java "$work/d.zip"
 json by_host --by host $all
 json by_version --by version $all
 json by_tag --by tag $all
+"$agent" top --tag 1764448201123 $all 2>&1 | grep -q 'no recording matches --tag' || fail 'profiled_since is a tag'
 # By the names of uploads, of which one has no machine.
 mkdir "$work/up"
 cp "$work/a.zip" "$work/up/profile_web_shop_ec2_i-12__7_2026-11-21T02-10-00Z-0a1b2c3d.zip"
