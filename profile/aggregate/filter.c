@@ -46,8 +46,10 @@ int period_resolve(struct period *period, const struct query *query, struct feed
 	if (query->to.kind)
 		period->to_ns = moment_ns(&query->to, start, end);
 	/* A period over midnight, of a recording that starts after midnight. */
-	if (query->from.kind == MOMENT_DAY && query->to.kind == MOMENT_DAY &&
-	    period->from_ns > period->to_ns && period->from_ns > end)
+	if (query->from.kind == MOMENT_DAY && period->from_ns > end &&
+	    (query->length_ns
+		     ? (double)period->from_ns + (double)query->length_ns >= (double)start + DAY_NS
+		     : query->to.kind == MOMENT_DAY && period->from_ns > period->to_ns))
 		period->from_ns -= DAY_NS;
 	if (query->length_ns &&
 	    __builtin_add_overflow(period->from_ns, query->length_ns, &period->to_ns))

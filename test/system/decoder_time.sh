@@ -58,6 +58,8 @@ expect_samples 0 "$work/over" --to 23:59:00
 expect_samples 0 "$work/over" --from 00:01:00
 expect_samples 6 "$work/after" --from 23:59:00 --to 00:00:10
 expect_samples 0 "$work/after" --from 00:00:20 --to 00:00:10
+expect_samples 6 "$work/after" --at 23:59:00 --for 70s
+expect_samples 0 "$work/after" --at 23:59:00 --for 60s
 
 # The time for a row does not depend on the number of functions: 20,000 functions in 200,000 rows.
 awk 'BEGIN { for (s = 0; s < 200; s++) {
