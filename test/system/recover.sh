@@ -102,7 +102,7 @@ for file in "$work/books/"*; do
 	pid=${kind%%.*} kind=${kind#*.}
 	set -- "$work/out/survives_${pid}_"*.jfr
 	[ $# -eq 1 ] || fail "profiles of $pid: $*"
-	"$agent" collapsed --alloc "$1" >"$work/folded" || fail "$1 cannot be read"
+	"$agent" collapsed --alloc --host "^$(uname -n)\$" "$1" >"$work/folded" || fail "$1 cannot be read"
 	read -r wanted computed <<<"$(book "$file" 200)"
 	got=$(samples allocate_here <"$work/folded")
 	"$agent" collapsed --cpu "$1" 2>/dev/null >"$work/folded"

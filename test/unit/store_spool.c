@@ -650,7 +650,7 @@ START_TEST(note_says_whom_it_is_of)
 	char *const environment[] = { "POD_NAME=origin-pod", "AWS_SECRET_ACCESS_KEY=hush",
 				      "OTEL_RESOURCE_ATTRIBUTES=a=b,service.version=7%2C1", NULL };
 	struct store *store = open_one(MUCH, names);
-	char text[4096] = "";
+	char text[4096] = "", host[ORIGIN_HOST_MAX] = "";
 	struct stored_report held;
 	int fd;
 
@@ -660,6 +660,8 @@ START_TEST(note_says_whom_it_is_of)
 	ck_assert_ptr_nonnull(
 		strstr(held.report.origin, "\"kubernetes\":{\"pod\":\"origin-pod\"}"));
 	ck_assert_ptr_nonnull(strstr(held.report.origin, "\"hostname\":"));
+	ck_assert_int_eq(gethostname(host, sizeof(host)), 0);
+	ck_assert_str_eq(held.report.host, host);
 	ck_assert_str_eq(held.report.version, "7,1");
 	snprintf(text, sizeof(text), "%.*s.json", (int)strlen(held.file.name) - 4, held.file.name);
 	fd = openat(folder_fd, text, O_RDONLY | O_CLOEXEC);

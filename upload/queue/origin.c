@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -225,6 +226,11 @@ static const char *text_of(const cJSON *object, const char *key)
 int origin_version(char out[ORIGIN_VERSION_MAX], const cJSON *origin)
 {
 	return origin_find_version(out, text_of(origin, "attributes"));
+}
+
+void origin_hostname(char out[ORIGIN_HOST_MAX], const cJSON *origin)
+{
+	snprintf(out, ORIGIN_HOST_MAX, "%s", text_of(origin, "hostname"));
 }
 
 /* True if HOST, this machine, also describes ORIGIN. An EC2 instance is the whole machine; an

@@ -44,6 +44,12 @@ struct cJSON *origin_of(const struct report *report, const struct environment *e
  * 0 or -errno. */
 int origin_version(char out[ORIGIN_VERSION_MAX], const struct cJSON *origin);
 
+/* A longer host name is cut; Linux has none. */
+#define ORIGIN_HOST_MAX 256
+
+/* Copy the host name of ORIGIN to OUT; "" if it is not known. */
+void origin_hostname(char out[ORIGIN_HOST_MAX], const struct cJSON *origin);
+
 /* service.version of this process, from origin_capture(); NULL if it is not set. The string is
  * static. */
 const char *origin_own_version(void);

@@ -333,6 +333,8 @@ static int note_read_origin(struct stored_report *held)
 	held->report.origin = held->origin;
 	if (!held->origin)
 		return -ENOMEM;
+	origin_hostname(held->host, origin);
+	held->report.host = held->host[0] ? held->host : NULL;
 	err = origin_version(held->version, origin);
 	held->report.version = held->version[0] ? held->version : NULL;
 	return err;

@@ -30,7 +30,7 @@ struct stored_report {
 	struct report_begun taken; /* the progress when it was taken */
 	struct cJSON *note;        /* as it was read; NULL: none. settle() frees it and ORIGIN */
 	char *origin;              /* malloc'd */
-	char version[ORIGIN_VERSION_MAX];
+	char version[ORIGIN_VERSION_MAX], host[ORIGIN_HOST_MAX];
 
 	struct store *store;
 	uint64_t id;             /* assigned by the store */
