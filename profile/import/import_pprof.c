@@ -383,7 +383,8 @@ static uint64_t find_interval(const struct pprof_input *p, const char *type, dou
 	struct import_text of = string_at(p, message_number(p->period_type, 1)),
 			   unit = string_at(p, message_number(p->period_type, 2));
 
-	if (text_equals(&of, type) && text_equals(&unit, "nanoseconds") && p->period < INT64_MAX)
+	if (text_equals(&of, type) && text_equals(&unit, "nanoseconds") && p->period &&
+	    p->period < INT64_MAX)
 		return p->period;
 	return count > 0 && ns / count < 1e18 ? (uint64_t)(ns / count + 0.5) : 0;
 }

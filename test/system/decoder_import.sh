@@ -25,6 +25,14 @@ for name in java native; do
 	done
 done
 
+# A profile.proto whose period is 0: 10 samples, of 100 ms in total.
+printf '\12\4\10\1\20\2\12\4\10\3\20\4\22\12\12\1\1\22\5\12\200\302\327\57\42\6\10\1\42\2\10\1\52\4\10\1\20\5' >"$work/p"
+for text in '' samples count cpu nanoseconds work; do
+	printf "\\62\\$(printf %o ${#text})%s" "$text" >>"$work/p"
+done
+printf '\132\4\10\3\20\4' >>"$work/p"
+"$agent" top "$work/p" | grep -q '^cpu: 10 samples, 100 ms' || fail "no period: $("$agent" top "$work/p" 2>&1)"
+
 # Every command reads it, from standard input too.
 echo 'main;work 5' >"$work/one"
 for command in 'top -n 1' collapsed 'summary' 'flamegraph -o -' 'export --format speedscope'; do
