@@ -360,6 +360,48 @@ static const int ending_signals[] = { SIGHUP, SIGINT, SIGTERM };
 
 #define ENDING_SIGNALS (sizeof(ending_signals) / sizeof(*ending_signals))
 
+static volatile pid_t receiving_child; /* 0: none */
+
+static void end_child(int signo)
+{
+	if (receiving_child > 0)
+		kill(receiving_child, signo);
+}
+
+/* BEFORE may be NULL. */
+static void ending_signals_set(void (*handler)(int signo), struct sigaction *before)
+{
+	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	for (size_t i = 0; i < ENDING_SIGNALS; i++)
+		sigaction(ending_signals[i], &action, before ? &before[i] : NULL);
+}
+
+static void ending_signals_restore(const struct sigaction before[ENDING_SIGNALS])
+{
+	for (size_t i = 0; i < ENDING_SIGNALS; i++)
+		sigaction(ending_signals[i], &before[i], NULL);
+}
+
+/* Start a child with the actions BEFORE. A signal that comes meanwhile is for the child. */
+static pid_t receiving_child_start(const struct sigaction before[ENDING_SIGNALS])
+{
+	sigset_t ending, mask;
+	pid_t child;
+
+	sigemptyset(&ending);
+	for (size_t i = 0; i < ENDING_SIGNALS; i++)
+		sigaddset(&ending, ending_signals[i]);
+	sigprocmask(SIG_BLOCK, &ending, &mask);
+	child = fork();
+	if (!child)
+		ending_signals_restore(before);
+	else
+		receiving_child = child;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return child;
+}
+
 __attribute__((noreturn)) static void child_receive(const struct capture *t, int out)
 {
 	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
@@ -378,17 +420,15 @@ static int capture_receive_in_child(const struct capture *t, const struct sigact
 	int ends[2], status = 0, err = pipe2(ends, O_CLOEXEC) ? -errno : 0;
 	pid_t child;
 
-	child = err ? -1 : fork();
-	if (!child) {
-		for (size_t i = 0; i < ENDING_SIGNALS; i++)
-			sigaction(ending_signals[i], &before[i], NULL);
+	child = err ? -1 : receiving_child_start(before);
+	if (!child)
 		child_receive(t, ends[1]);
-	}
 	if (!err) {
 		close(ends[1]);
 		err = child < 0 ? -errno : buf_append_file(recording, ends[0]);
 		close(ends[0]);
 	}
+	receiving_child = 0;
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (err)
@@ -405,7 +445,7 @@ static int capture_attached(const struct capture *t, bool is_forced)
 	char *settings[] = { start_delay, NULL };
 	struct buf recording = BUF_INIT(LIVE_ANSWER_MAX);
 	const struct reader *reader = capture_find_reader(t);
-	struct sigaction before[ENDING_SIGNALS], ignored = { .sa_handler = SIG_IGN };
+	struct sigaction before[ENDING_SIGNALS];
 	uint64_t begin_ms;
 	int status, end;
 
@@ -414,13 +454,12 @@ static int capture_attached(const struct capture *t, bool is_forced)
 	status = attach_process(t->pid, settings, is_forced);
 	if (status)
 		return status;
-	for (size_t i = 0; i < ENDING_SIGNALS; i++)
-		sigaction(ending_signals[i], &ignored, &before[i]);
+	ending_signals_set(end_child, before);
 	begin_ms = clock_realtime_ns() / 1000000;
 	status = capture_receive_in_child(t, before, &recording);
+	ending_signals_set(SIG_IGN, NULL);
 	end = detach_process(t->pid);
-	for (size_t i = 0; i < ENDING_SIGNALS; i++)
-		sigaction(ending_signals[i], &before[i], NULL);
+	ending_signals_restore(before);
 	if (!status)
 		status = capture_show(t, reader, &recording, begin_ms);
 	buf_free(&recording);

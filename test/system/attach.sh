@@ -65,6 +65,14 @@ if command -v script >/dev/null; then
 	grep -q hot "$work/paged" && grep -qx left "$work/paged" || fail "the pager: $(cat "$work/paged" "$work/screen")"
 	[ ! -s "$work/threads" ] || fail 'the agent stays while a pager shows the result'
 fi
+# A signal for the command alone, as of a service manager: it removes the agent before it ends.
+"$agent" profile "$pid" --attach -t 30s >"$work/top" 2>&1 &
+until_true sh -c "grep -qx asprof-live /proc/$pid/task/*/comm" || fail 'profile --attach: no agent'
+sleep 0.2
+kill -TERM $!
+wait $!
+[ $? = 143 ] || fail "profile --attach: a signal: $(cat "$work/top")"
+grep -lx asprof-agent "/proc/$pid"/task/*/comm && fail 'profile --attach: the agent stays after a signal'
 "$agent" attach --cpu 10ms LOCAL_DIR="$work" REPORTING_INTERVAL=1h "$pid" 2>"$work/err" &&
 	"$agent" set CPU_INTERVAL=9ms "$pid" && "$agent" profile --cpu 5ms -t 1s top -n 5 "$pid" >"$work/top" &&
 	"$agent" threads top -n 1 "$pid" >"$work/threads" && detached || fail "the process ID last: $(cat "$work/err")"
