@@ -271,9 +271,12 @@ static bool profile_parse(struct profile *profile, int argc, char **argv, int *i
 	for (; *i < argc && argv[*i][0] == '-'; (*i)++) {
 		const char *word = argv[*i];
 
-		if (!strcmp(word, "-t") && *i + 1 < argc &&
-		    !args_duration(argv[*i + 1], &profile->ns)) {
-			(*i)++;
+		if (!strcmp(word, "-t") && *i + 1 < argc) {
+			if (args_duration(argv[++*i], &profile->ns)) {
+				message_print("profile: -t %s: takes a duration such as 10s or 2m",
+					      argv[*i]);
+				return false;
+			}
 		} else if (!strcmp(word, "-o") && *i + 1 < argc) {
 			profile->output = argv[++*i];
 		} else if (!strcmp(word, "--unchanged")) {

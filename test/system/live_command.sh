@@ -44,6 +44,7 @@ told heap "$one" collapsed --total >"$work/folded"
 within 5 $((32 << 20)) "$(samples 'main;hold' <"$work/folded")" "heap"
 told profile "$one" -t 1s collapsed | grep -q 'main;spin' || fail "profile: $(cat "$work/told")"
 told profile "$one" -t 0.5s --wall top >/dev/null
+refused 'profile: -t 2: takes a duration' profile "$one" -t 2
 told threads "$one" | grep -q '^ *wait_here' || fail "threads: $(cat "$work/told")"
 [ "$(grep -c '^\[live tid=' "$work/told")" = 2 ] || fail "not two threads: $(cat "$work/told")"
 told heap "$one" flamegraph -o "$work/heap.html"
