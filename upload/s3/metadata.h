@@ -13,7 +13,8 @@
  * {"start":ms,"end":ms,"reporting_interval":ms,"agent":{…}}
  *
  * The members of "agent":
- * * "version", "executable", "service_version", "pid", "engine", "engine_version";
+ * * "version", "executable", "service_version", "pid", "profiled_since" (ms; 0: not known),
+ *   "engine", "engine_version";
  * * "hostname", "cgroup", "host" and "kubernetes" of the process that made the report
  *   (origin_of());
  * * "tags" of REPORT, else of CONFIG;
