@@ -43,8 +43,11 @@ const struct command_option *const attach_options[] = { attach_switches, NULL };
 
 #define SETTINGS_MAX 64
 
-/* More blocks, or areas in one, are not valid. */
-#define AREAS_MAX 4096
+/* Other numbers of blocks, of areas in one, and of an area's bytes are not valid. The process is not trusted, and `detach`
+ * copies its blocks. */
+#define AREAS_MAX      4096
+#define AREA_BYTES_MIN 64
+#define AREA_BYTES_MAX 4096
 
 struct settings_list {
 	char *list[SETTINGS_MAX + 1]; /* malloc'd strings */
@@ -322,7 +325,8 @@ static bool agent_end(pid_t pid, struct attached_range *range)
 		    sscanf(buf_string(&answer), ATTACHED_RANGE_SCAN, &range->start, &range->bytes,
 			   &range->region, &range->region_bytes, &range->areas, &range->area_blocks,
 			   &range->block_areas, &range->area_bytes) == 8 &&
-		    range->area_blocks <= AREAS_MAX && range->block_areas <= AREAS_MAX;
+		    range->area_blocks <= AREAS_MAX && range->block_areas <= AREAS_MAX &&
+		    range->area_bytes >= AREA_BYTES_MIN && range->area_bytes <= AREA_BYTES_MAX;
 	if (!is_parsed)
 		message_print("process %d: the answer to /detach is not valid", pid);
 	buf_free(&answer);

@@ -17,6 +17,7 @@ STATUS = ('{"pid":1,"executable":"%s","running":true,"engine":"%s","since_ms":1e
     '"d_ms":253402300800000,"e":1e308,"list":[{"name":"%s","f_ms":1e17},1,"g",[{"h":2}]],'
     '"samples":{"taken":1e308,"lost":-1e308},"reports":{"last_ms":1e999}}' % ((EVIL,) * 5)).encode()
 if way == 'raw': STATUS = STATUS[:-1] + b',"raw":"\n\x9b2J\xc2\x9b2J\n"}'
+if way.startswith('areas='): STATUS = b'0x1000 0x1000 0x9000 0x1000 0x1000 1 2 ' + way[6:].encode()
 STATUS += {'trails': b'\n{"pid":2}', 'ends': b'\0x'}.get(way, b'')
 def head(body): return b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body
 def serve():
@@ -279,6 +280,14 @@ impostor mute "$work/mute.sock"
 "$agent" status "$pid" >"$work/said" 2>&1 && fail "no response: $(cat "$work/said")"
 grep -q "process $pid: no answer: it has ended, or closed the connection" "$work/said" || fail "$(cat "$work/said")"
 over "$pid"
+
+# ---- memory of an agent that no agent has: detach copies none of it ----
+for bytes in 0 63 9223372036854775808 1048576; do
+	impostor "areas=$bytes" "$work/areas.$bytes.sock"
+	"$agent" detach "$pid" >"$work/said" 2>&1 && fail "areas of $bytes bytes: $(cat "$work/said")"
+	grep -q "process $pid: the answer to /detach is not valid" "$work/said" || fail "areas of $bytes bytes: $(cat "$work/said")"
+	over "$pid"
+done
 
 # ---- more processes than descriptors ----
 cat >"$work/many.py" <<'END'
