@@ -39,11 +39,16 @@ static const char *const units[COSTS_STALLS] = { "nanoseconds", "nanoseconds", "
 
 /* ---- A running process ---- */
 
+/* The process is not trusted: results of other numbers might be infinite, which JSON does not have. */
+#define NUMBER_MIN 1e-9
+#define NUMBER_MAX 1e18
+
 static double json_number_of(const cJSON *object, const char *key)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+	double number = cJSON_IsNumber(item) ? item->valuedouble : 0;
 
-	return cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble : 0;
+	return number >= NUMBER_MIN && number <= NUMBER_MAX ? number : 0;
 }
 
 static void view_read_kind(struct cost_view *view, const cJSON *cost, enum costs_kind kind)

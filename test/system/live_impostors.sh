@@ -18,6 +18,7 @@ STATUS = ('{"pid":1,"executable":"%s","running":true,"engine":"%s","since_ms":1e
     '"samples":{"taken":1e308,"lost":-1e308},"reports":{"last_ms":1e999}}' % ((EVIL,) * 5)).encode()
 if way == 'raw': STATUS = STATUS[:-1] + b',"raw":"\n\x9b2J\xc2\x9b2J\n"}'
 if way.startswith('areas='): STATUS = b'0x1000 0x1000 0x9000 0x1000 0x1000 1 2 ' + way[6:].encode()
+if way == 'costs': STATUS = b'{"cost":{"program_cpu_ns":%s,"elapsed_ns":1e308,"cpu":{"percent":%s,"samples":%s}}}' % tuple(path[path.rfind('/') + 1:].encode().split(b','))
 STATUS += {'trails': b'\n{"pid":2}', 'ends': b'\0x'}.get(way, b'')
 def head(body): return b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(body) + body
 def serve():
@@ -259,6 +260,15 @@ for name in sys.argv[1:]:
 END
 over "$fake"
 over "$pid"
+
+# ---- costs that are infinite, which is not JSON ----
+for numbers in 1e308,1e308,1 1e-308,1,1 1,1,1e-308; do
+	impostor costs "$work/$numbers"
+	"$agent" cost "$pid" --json --cpu 1ms >"$work/json" 2>"$work/said" || fail "costs $numbers: $(cat "$work/said")"
+	python3 -c 'import json, sys; json.load(sys.stdin, parse_constant=sys.exit)' <"$work/json" && ! grep -q inf "$work/json" ||
+		fail "costs $numbers: $(cat "$work/json")"
+	over "$pid"
+done
 
 # ---- a response with more than its JSON, which scripts would read too ----
 for way in trails ends; do
