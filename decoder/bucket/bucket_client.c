@@ -24,6 +24,9 @@
 
 #define ATTEMPTS_MAX 6
 
+/* Limit of a list, about seven million objects. They are kept in memory, and a server may never end. */
+#define LIST_MAX (UINT64_C(2) << 30)
+
 /* Longest time between two checks of *STOP during a pause. */
 #define SLEEP_STEP_NS 100000000u
 
@@ -67,8 +70,8 @@ static void sleep_ns(uint64_t ns, const atomic_bool *stop)
 	}
 }
 
-static const struct bucket_client_hooks default_hooks = { NULL, http_curl_open, aws_clock,
-							  sleep_ns };
+static const struct bucket_client_hooks default_hooks = { NULL, http_curl_open, aws_clock, sleep_ns,
+							  LIST_MAX };
 
 /* Whether ENTRY is an agent setting for access to a bucket. */
 static bool entry_is_bucket_setting(const char *entry)
@@ -454,6 +457,7 @@ static int bucket_request_page(struct bucket_client *client, const char *prefix,
 struct list_page {
 	struct objects *out;
 	uint64_t names;
+	uint64_t bytes; /* of all pages */
 };
 
 /* Detector of an endless listing: a server that repeats a token, or sends a page without objects but with a token.
@@ -484,6 +488,14 @@ static const char *cycle_detector_check(struct cycle_detector *cycle, const char
 	return NULL;
 }
 
+/* Returns the problem of a list that has more pages, from TOKEN on, or NULL; *ERR is set when out of memory. */
+static const char *list_check(const struct list_page *page, uint64_t most,
+			      struct cycle_detector *cycle, const char *token, int *err)
+{
+	return page->bytes > most ? "has too many objects; a longer prefix selects fewer"
+				  : cycle_detector_check(cycle, token, page->names, err);
+}
+
 static int list_page_add(void *arg, const struct listing_entry *object)
 {
 	struct list_page *page = arg;
@@ -512,14 +524,15 @@ int bucket_client_list(struct bucket_client *client, const char *prefix, struct 
 		}
 		err = listing_read(&listing, response.body.data, response.body.length,
 				   list_page_add, &page);
+		page.bytes += response.body.length;
 		http_response_free(&response);
 		if (err == -EBADMSG)
 			message_print("s3://%s/%s: offset %zu of the list from %s: %s",
 				      client->settings->bucket, prefix, listing.offset,
 				      client->target.base, listing.problem);
-		wrong = !err && listing.token
-				? cycle_detector_check(&cycle, listing.token, page.names, &err)
-				: NULL;
+		wrong = !err && listing.token ? list_check(&page, client->settings->hooks.list_max,
+							   &cycle, listing.token, &err)
+					      : NULL;
 		if (wrong) {
 			message_print("s3://%s/%s: %s %s", client->settings->bucket, prefix,
 				      client->target.base, wrong);

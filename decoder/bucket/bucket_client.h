@@ -40,12 +40,13 @@ int bucket_client_list(struct bucket_client *client, const char *prefix, struct 
  * -ECANCELED. */
 int bucket_client_fetch(struct bucket_client *client, const struct object *object, int fd);
 
-/* Hooks for tests. SEND creates the HTTP client; PAUSE replaces sleeping. */
+/* Hooks for tests. SEND creates the HTTP client; PAUSE replaces sleeping; LIST_MAX limits the bytes of a list. */
 struct bucket_client_hooks {
 	char *const *environment;
 	int (*send)(struct http **out, const char *ca_file, const atomic_bool *stop);
 	int64_t (*now)(void);
 	void (*pause)(uint64_t ns, const atomic_bool *stop);
+	uint64_t list_max;
 };
 int bucket_client_open_with(struct bucket_client **out, const char *bucket,
 			    const struct bucket_access *access, const atomic_bool *stop,

@@ -113,11 +113,15 @@ static char *const environment[] = { "AWS_ACCESS_KEY_ID=0123456789",
 				     "ASPROF_AGENT_CPU_INTERVAL=10 parsecs",
 				     NULL };
 
+static uint64_t list_max;
+
 static void open_client(const char *endpoint, char *const *entries)
 {
-	const struct bucket_client_hooks means = {
-		.environment = entries, .send = send_scripted, .now = tell_now, .pause = pause_not
-	};
+	const struct bucket_client_hooks means = { .environment = entries,
+						   .send = send_scripted,
+						   .now = tell_now,
+						   .pause = pause_not,
+						   .list_max = list_max };
 	struct bucket_access reach = { .endpoint = endpoint };
 
 	ck_assert_int_eq(bucket_client_open_with(&client, "bucket", &reach, &stop, &means), 0);
@@ -140,6 +144,7 @@ static void setup(void)
 	saved_stderr = dup(STDERR_FILENO);
 	dup2(fd, STDERR_FILENO);
 	close(fd);
+	list_max = UINT64_MAX;
 	open_client(NULL, environment);
 }
 
@@ -303,6 +308,26 @@ START_TEST(a_list_that_never_ends)
 	snprintf(said, sizeof(said), "s3://bucket/p: https://store.example/bucket/ %s",
 		 endless[_i].said);
 	ck_assert_msg(is_said(said), "not said: %s", said);
+}
+END_TEST
+
+/* Each page has another object, and another token. */
+START_TEST(a_list_that_is_too_long)
+{
+	static const struct step steps[] = {
+		{ "prefix=p", .status = 200, .body = MORE("a.zip", "x") },
+		{ "token=x", .status = 200, .body = MORE("b.zip", "y") },
+		{ "token=y", .status = 200, .body = MORE("c.zip", "z") },
+		{ 0 },
+	};
+
+	bucket_client_close(client);
+	list_max = 2 * strlen(steps[0].body);
+	open_client(NULL, environment);
+	play_script(steps);
+	ck_assert_int_eq(list("p"), -EBADMSG);
+	expect_end();
+	ck_assert(is_said("s3://bucket/p: https://store.example/bucket/ has too many objects"));
 }
 END_TEST
 
@@ -489,6 +514,7 @@ int main(void)
 	tcase_add_test(tcase, tries_again);
 	tcase_add_loop_test(tcase, says_what_is_wrong, 0, sizeof(failures) / sizeof(failures[0]));
 	tcase_add_loop_test(tcase, a_list_that_never_ends, 0, sizeof(endless) / sizeof(endless[0]));
+	tcase_add_test(tcase, a_list_that_is_too_long);
 	tcase_add_test(tcase, follows_the_bucket);
 	tcase_add_test(tcase, switches_come_first);
 	tcase_add_loop_test(tcase, objects_come_whole, 0, sizeof(gets) / sizeof(gets[0]));

@@ -280,7 +280,8 @@ static void scene_open(struct scene *scene, uint64_t cache_bytes)
 {
 	static char *const environment[] = { "AWS_ACCESS_KEY_ID=0", "AWS_SECRET_ACCESS_KEY=S",
 					     "AWS_REGION=r", NULL };
-	const struct bucket_client_hooks means = { environment, send_played, tell_now, pause_not };
+	const struct bucket_client_hooks means = { environment, send_played, tell_now, pause_not,
+						   UINT64_MAX };
 	struct bucket_access reach = { .endpoint = "https://store.example" };
 	struct objects none = { 0 };
 
