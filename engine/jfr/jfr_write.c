@@ -198,7 +198,7 @@ int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr
 	int err;
 
 	if (!w->open)
-		return -EINVAL;
+		return w->out.err ? w->out.err : -EINVAL;
 	w->ticks_per_second = chunk_ticks_per_second(w, end_ns, end_ticks);
 	err = jfr_out_flush(&w->out);
 	if (err)

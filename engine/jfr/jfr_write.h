@@ -57,8 +57,8 @@ int jfr_chunk_begin(struct jfr_writer *w, uint64_t start_ns, uint64_t start_tick
  * END_NS should be START_NS plus the elapsed time of a monotonic clock.
  *
  * Returns 0 and sets *END (may be NULL) to the offset after the chunk. Otherwise returns the first
- * error of the chunk, -errno: the chunk is then removed from the file, and the next chunk begins at
- * its place. */
+ * error of the chunk, -errno, also of its begin: the chunk is then removed from the file, and the
+ * next chunk begins at its place. */
 int jfr_chunk_end(struct jfr_writer *w, uint64_t end_ns, uint64_t end_ticks, jfr_namer *namer,
 		  void *context, off_t *end);
 

@@ -1139,7 +1139,7 @@ START_TEST(a_full_device_is_told)
 	ck_assert_int_eq(jfr_writer_open(&w, fd, 0), 0);
 	ck_assert_int_eq(jfr_chunk_begin(w, SAMPLE_START_NS, SAMPLE_TICKS), -ENOSPC);
 	jfr_execution_sample(w, 1, SAMPLE_TID, 0, JFR_STATE_DEFAULT);
-	ck_assert_int_eq(jfr_chunk_end(w, 1, 1, sample_namer, NULL, NULL), -EINVAL);
+	ck_assert_int_eq(jfr_chunk_end(w, 1, 1, sample_namer, NULL, NULL), -ENOSPC);
 	jfr_writer_close(w);
 	close(fd);
 }
