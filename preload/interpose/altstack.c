@@ -1,4 +1,4 @@
-/* Interposes sigaltstack(2). Samples are taken on alternate signal stacks. Most threads have none, or one that is
+/* Interposes sigaltstack(2) and munmap(2). Samples are taken on alternate signal stacks. Most threads have none, or one that is
  * only large enough for the program's handlers: then the kernel would end the program. Such threads get one of our
  * stacks, and see their own or none.
  *
@@ -6,8 +6,10 @@
  * and a second signal does not start at its top again. */
 #include "preload/interpose/altstack.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "arch/arch.h"
@@ -54,11 +56,12 @@ static struct {
 static char first_threads[OURS_BYTES] __attribute__((aligned(16)));
 
 static __thread struct {
-	char *ours;          /* NULL: not needed yet */
-	uintptr_t low, high; /* the thread's own stack; 0: unknown */
-	bool disarms;        /* our stack is in use with SS_AUTODISARM */
-	bool is_removed;     /* for the current exec */
-	stack_t shown;       /* what the program sees while our stack is in use */
+	char *ours;                      /* NULL: not needed yet */
+	uintptr_t low, high;             /* the thread's own stack; 0: unknown */
+	bool disarms;                    /* our stack is in use with SS_AUTODISARM */
+	bool is_removed;                 /* for the current exec */
+	stack_t shown;                   /* what the program sees while our stack is in use */
+	uintptr_t given_low, given_high; /* the program's stack that the kernel uses; 0: none */
 } mine __attribute__((tls_model("initial-exec")));
 
 static char *stack_at(uint32_t index)
@@ -133,6 +136,24 @@ void altstack_free(void *stack)
 		index_stack_push(&pool.free, stack_next, index + 1);
 }
 
+/* STACK is the one that the kernel uses from now on; NULL: ours. */
+static void altstack_note_given(const stack_t *stack)
+{
+	bool none = !stack || stack->ss_flags & SS_DISABLE;
+
+	mine.given_low = none ? 0 : (uintptr_t)stack->ss_sp;
+	mine.given_high = none ? 0 : mine.given_low + stack->ss_size;
+}
+
+static int altstack_use_given(const stack_t *stack)
+{
+	int err = REAL(sigaltstack)(stack, NULL);
+
+	if (!err)
+		altstack_note_given(stack);
+	return err;
+}
+
 /* Install our stack, unseen by the program. BEFORE, which may be NULL, receives the previous one. */
 static int altstack_use_own(stack_t *before)
 {
@@ -146,6 +167,7 @@ static int altstack_use_own(stack_t *before)
 	}
 	if (!err) {
 		mine.shown = (stack_t){ .ss_flags = SS_DISABLE };
+		altstack_note_given(NULL);
 		thread_data_note(mine.ours);
 	}
 	return err;
@@ -160,7 +182,7 @@ void altstack_install(void *stack, uintptr_t low, uintptr_t high)
 	mine.high = high;
 	/* Another library may have installed one before. */
 	if (stack && !altstack_use_own(&before) && !(before.ss_flags & SS_DISABLE))
-		REAL(sigaltstack)(&before, NULL);
+		altstack_use_given(&before);
 }
 
 void altstack_install_main(void)
@@ -218,28 +240,36 @@ static bool stack_is_too_small(const stack_t *stack)
 	       stack->ss_size < getauxval(AT_MINSIGSTKSZ) + HANDLER_BYTES;
 }
 
-/* Install STACK; if it is too small or none, one of our stacks with the same settings. */
-static int altstack_set(const stack_t *stack)
+/* Install our stack with the settings of the program's STACK, which the program sees. */
+static int altstack_replace(const stack_t *stack)
 {
-	bool none = (stack->ss_flags & ~SS_AUTODISARM) ==
-		    SS_DISABLE; /* the kernel refuses other flags */
 	stack_t given = *stack;
 
-	if (!none && !stack_is_too_small(stack))
-		return REAL(sigaltstack)(stack, NULL);
-	if (!mine.ours && !none)
-		mine.ours = altstack_allocate();
-	if (!mine.ours)
-		return REAL(sigaltstack)(stack, NULL);
-	if (none)
-		return altstack_use_own(NULL);
 	given.ss_sp = mine.ours;
 	given.ss_size = OURS_BYTES;
 	if (REAL(sigaltstack)(&given, NULL))
 		return -1;
 	mine.disarms = false; /* the program's setting */
 	mine.shown = *stack;
+	altstack_note_given(NULL);
 	return 0;
+}
+
+/* Install STACK; if it is too small or none, one of our stacks with the same settings. */
+static int altstack_set(const stack_t *stack)
+{
+	bool none = (stack->ss_flags & ~SS_AUTODISARM) ==
+		    SS_DISABLE; /* the kernel refuses other flags */
+
+	if (!none && !stack_is_too_small(stack))
+		return altstack_use_given(stack);
+	if (!mine.ours && !none)
+		mine.ours = altstack_allocate();
+	if (!mine.ours)
+		return altstack_use_given(stack);
+	if (none)
+		return altstack_use_own(NULL);
+	return altstack_replace(stack);
 }
 
 /* Change NOW, from the kernel, to what the program has set. */
@@ -277,6 +307,30 @@ EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 		return -1;
 	*old = before;
 	return 0;
+}
+
+/* The kernel refuses the change while a handler runs on the program's stack. */
+static COLD void altstack_leave_given(void)
+{
+	stack_t given;
+	int saved = errno;
+
+	if (!mine.ours)
+		mine.ours = altstack_allocate();
+	if (mine.ours && !REAL(sigaltstack)(NULL, &given) &&
+	    (uintptr_t)given.ss_sp == mine.given_low && !(given.ss_flags & SS_DISABLE))
+		altstack_replace(&given);
+	errno = saved;
+}
+
+/* A program may unmap its stack and leave it installed, if no signal comes that needs it. A sample would come. */
+EXPORT int munmap(void *memory, size_t length)
+{
+	uintptr_t low = (uintptr_t)memory;
+
+	if (low < mine.given_high && low + length > mine.given_low && hooks_get())
+		altstack_leave_given();
+	return REAL(munmap)(memory, length);
 }
 
 /* siglongjmp(3) of programs built with _FORTIFY_SOURCE. It ends the process if the target is below its stack pointer,

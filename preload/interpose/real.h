@@ -99,6 +99,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask);
 	X(sigprocmask)                \
 	X(pthread_attr_setsigmask_np) \
 	X(sigaltstack)                \
+	X(munmap)                     \
 	X(siglongjmp)                 \
 	X(__longjmp_chk)              \
 	X(signalfd)                   \

@@ -59,6 +59,22 @@ static void have_a_stack_apart(void)
 	CHECK(!sigaltstack(&apart, NULL));
 }
 
+/* Unmap the signal stack and leave it installed: no signal comes that needs it. */
+static void work_after_the_stack_apart(void)
+{
+	char *memory = mmap(NULL, 2 * APART_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t apart = { .ss_sp = memory, .ss_size = 2 * APART_BYTES }, now;
+
+	CHECK(memory != MAP_FAILED);
+	CHECK(!sigaltstack(&apart, NULL));
+	CHECK(!munmap(memory + APART_BYTES, APART_BYTES));
+	CHECK(!munmap(memory, APART_BYTES));
+	work();
+	CHECK(!sigaltstack(NULL, &now));
+	CHECK(now.ss_sp == memory && now.ss_size == 2 * APART_BYTES && !now.ss_flags);
+}
+
 /* A thread with a small signal stack, which it sees unchanged. */
 static void *work_next_to_a_small_one(void *unused)
 {
@@ -113,6 +129,10 @@ int main(int argc, char **argv)
 	now_s(); /* the loader needs more than a coroutine's stack to resolve a function */
 	if (!strcmp(argv[1], "coroutine")) {
 		work_in_a_coroutine();
+		return 0;
+	}
+	if (!strcmp(argv[1], "unmapped")) {
+		work_after_the_stack_apart();
 		return 0;
 	}
 	if (!strcmp(argv[1], "small")) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # In a program with a signal stack, a sample needs no space on the other stacks. Coroutines may have the smallest
 # stacks that work, and the program gets the signal for a stack overflow. Its signal stack may be too small for a
-# sample.
+# sample, or unmapped.
 . "$(dirname "$0")/agent.inc"
 
 own_stacks=$(program own_stacks)
@@ -22,5 +22,6 @@ expect() {
 
 expect 0 coroutine
 expect 0 small
+expect 0 unmapped
 expect 7 overflow
 echo ok
