@@ -226,11 +226,10 @@ EXPORT int any_sigpause(int argument) __asm__("sigpause");
 
 EXPORT int any_sigpause(int argument)
 {
-	sigset_t set;
+	sigset_t set = { 0 };
 
 	if (!gnu_get_libc_version)
 		return RESTART_SAME(REAL(sigpause)(argument));
-	sigemptyset(&set);
 	memcpy(&set, &argument, sizeof(argument));
 	return sigsuspend(&set);
 }
