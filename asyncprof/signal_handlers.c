@@ -237,12 +237,16 @@ static void on_fatal_fault(int signo, siginfo_t *info, void *context)
  * ignores the default action: the first sent SIGSEGV would have no effect. */
 static void on_program_fault(int signo, siginfo_t *info, void *context)
 {
-	const struct sigaction *program = &faults[signo].program;
+	struct sigaction *action = &faults[signo].program;
+	sample_handler handler = action->sa_sigaction;
 
-	if (program->sa_handler != SIG_DFL && program->sa_handler != SIG_IGN)
-		program->sa_sigaction(signo, info, context);
-	else if (program->sa_handler == SIG_DFL || info->si_code > 0)
+	if (action->sa_handler == SIG_DFL || (action->sa_handler == SIG_IGN && info->si_code > 0)) {
 		on_fatal_fault(signo, info, context);
+	} else if (action->sa_handler != SIG_IGN) {
+		if (action->sa_flags & (int)SA_RESETHAND)
+			action->sa_handler = SIG_DFL;
+		handler(signo, info, context);
+	}
 }
 
 /* The kernel's handler of faults while the library handles them, with the program's signal mask, which mostly blocks
@@ -345,13 +349,14 @@ void signal_handlers_remove(bool with_faults)
 			fault_remove(signo);
 }
 
-/* Let ACTION, the library's for a fault, run with the signal mask and on the stack of PROGRAM, if that has a handler. */
+/* Let ACTION, the library's for a fault, run with the signal mask and on the stack of PROGRAM, if that has a handler. It
+ * stays installed after the first fault, which may be the library's. */
 static void action_take_program(struct sigaction *action, const struct sigaction *program)
 {
 	if (program->sa_handler == SIG_DFL || program->sa_handler == SIG_IGN)
 		return;
 	action->sa_mask = program->sa_mask;
-	action->sa_flags = program->sa_flags | SA_SIGINFO;
+	action->sa_flags = (program->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
 }
 
 void signal_handlers_restore_faults(void)
