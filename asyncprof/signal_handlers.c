@@ -23,6 +23,7 @@
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/crash.h"
 #include "preload/interpose/fatal.h"
+#include "preload/interpose/hooks.h"
 #include "preload/interpose/program_handler.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sample.h"
@@ -215,6 +216,7 @@ static const struct sigaction *action_wrap(int signo, const struct sigaction *ac
 /* Actions of faults: the kernel's while the library handles them, and the program's, which the program still sees. */
 static struct {
 	struct sigaction engine, program;
+	struct sigaction unshared;      /* the kernel's if the program has no handler */
 	sample_handler _Atomic library; /* its handler */
 	atomic_bool is_noted;           /* the library has noted the handler that it replaced */
 	bool is_installed;
@@ -287,16 +289,31 @@ static bool library_handles_fault(int signo, void (*handler)(int))
 	       faults[signo].engine.sa_handler == handler;
 }
 
-/* async-profiler reads memory that may be unmapped, and its handler skips the read. That handler stays if the
- * program sets the default action, for example when it resets all signals in a loop. For other faults it does the
- * default action (on_program_fault). */
-const struct sigaction *async_profiler_kept_action(int signo, const struct sigaction *action)
+/* Let ACTION, the library's for a fault, run with the signal mask and on the stack of PROGRAM, if that has a handler. It
+ * stays installed after the first fault, which may be the library's. */
+static void action_take_program(struct sigaction *action, const struct sigaction *program)
 {
-	bool keeps = action && action->sa_handler == SIG_DFL && signo > 0 && signo <= SIGNALS &&
-		     library_handles_fault(signo, faults[signo].engine.sa_handler) &&
-		     faults[signo].program.sa_handler == SIG_DFL;
+	if (program->sa_handler == SIG_DFL || program->sa_handler == SIG_IGN)
+		return;
+	action->sa_mask = program->sa_mask;
+	action->sa_flags = (program->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+}
 
-	return keeps ? &faults[signo].engine : NULL;
+/* async-profiler reads memory that may be unmapped, and its handler skips the read. So it stays in front of the
+ * program's. (An exec(2) passes on SIG_IGN. A child of vfork(2) has its own actions, and this memory is its parent's.) */
+bool async_profiler_take_action(int signo, const struct sigaction *action, struct sigaction *old)
+{
+	struct sigaction now;
+
+	if (action->sa_handler == SIG_IGN || action->sa_handler == SIG_ERR ||
+	    exit_is_vfork_child() || REAL(sigaction)(signo, NULL, &now) ||
+	    !library_handles_fault(signo, now.sa_handler))
+		return false;
+	*old = faults[signo].program;
+	faults[signo].program = *action;
+	faults[signo].engine = faults[signo].unshared;
+	action_take_program(&faults[signo].engine, action);
+	return !REAL(sigaction)(signo, &faults[signo].engine, NULL);
 }
 
 const struct sigaction *async_profiler_program_action(int signo, void (*handler)(int))
@@ -349,16 +366,6 @@ void signal_handlers_remove(bool with_faults)
 			fault_remove(signo);
 }
 
-/* Let ACTION, the library's for a fault, run with the signal mask and on the stack of PROGRAM, if that has a handler. It
- * stays installed after the first fault, which may be the library's. */
-static void action_take_program(struct sigaction *action, const struct sigaction *program)
-{
-	if (program->sa_handler == SIG_DFL || program->sa_handler == SIG_IGN)
-		return;
-	action->sa_mask = program->sa_mask;
-	action->sa_flags = (program->sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
-}
-
 void signal_handlers_restore_faults(void)
 {
 	struct sigaction now;
@@ -397,9 +404,10 @@ static int fault_set_action(int signo, const struct sigaction *action, struct si
 	if (REAL(sigaction)(signo, NULL, &program))
 		return -1;
 	action_show_program(signo, &program);
-	action_take_program(&engine, &program);
 	atomic_store(&faults[signo].library, engine.sa_sigaction);
 	engine.sa_sigaction = on_engine_fault;
+	faults[signo].unshared = engine;
+	action_take_program(&engine, &program);
 	faults[signo].engine = engine;
 	faults[signo].program = program;
 	/* (A fault may come at once.) */

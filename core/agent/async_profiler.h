@@ -60,8 +60,9 @@ void async_profiler_refuse_signal(const siginfo_t *info);
 /* sigaction(2) for calls by the library. */
 int async_profiler_set_action(int signo, const struct sigaction *action, struct sigaction *old);
 
-/* Return the library's action for SIGNO if it stays in force although the program sets ACTION; else NULL. */
-const struct sigaction *async_profiler_kept_action(int signo, const struct sigaction *action);
+/* If the library handles the fault SIGNO, store the program's new ACTION, which the library's handler calls from now on; set
+ * *OLD to the former one. Otherwise returns false, and nothing has changed. */
+bool async_profiler_take_action(int signo, const struct sigaction *action, struct sigaction *old);
 
 /* Return the action that the program sees for SIGNO instead of HANDLER, if HANDLER is the library's; else NULL. */
 const struct sigaction *async_profiler_program_action(int signo, void (*handler)(int));

@@ -69,13 +69,17 @@ static int sampling_action_change(int signo, const struct sigaction *action, str
 
 static int action_change(int signo, const struct sigaction *action, struct sigaction *old)
 {
-	const struct sigaction *kept = async_profiler_kept_action(signo, action), *hidden;
+	const struct sigaction *hidden;
 	struct sigaction changed, before;
 
 	if (sample_is_signal(signo))
 		return sampling_action_change(signo, action, old);
-	if (REAL(sigaction)(signo, kept ? kept : action_enter_handler(signo, action, &changed),
-			    &before))
+	if (action && async_profiler_take_action(signo, action, &before)) {
+		if (old)
+			*old = before;
+		return 0;
+	}
+	if (REAL(sigaction)(signo, action_enter_handler(signo, action, &changed), &before))
 		return -1;
 	hidden = async_profiler_program_action(signo, before.sa_handler);
 	before.sa_handler = program_handler_visible(before.sa_handler);
@@ -83,8 +87,7 @@ static int action_change(int signo, const struct sigaction *action, struct sigac
 		before = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (old)
 		*old = hidden ? *hidden : before;
-	if (!kept)
-		handler_changed(signo, action ? action->sa_handler : SIG_ERR);
+	handler_changed(signo, action ? action->sa_handler : SIG_ERR);
 	return 0;
 }
 
@@ -109,7 +112,10 @@ EXPORT int __sigaction(int signo, const struct sigaction *action, struct sigacti
 static __sighandler_t handler_change(__sighandler_t (*set)(int, __sighandler_t), int signo,
 				     __sighandler_t handler)
 {
-	static const struct sigaction by_default = { .sa_handler = SIG_DFL };
+	const struct sigaction action = { .sa_handler = handler,
+					  .sa_flags = set == REAL(sysv_signal)
+							      ? (int)SA_RESETHAND | SA_NODEFER
+							      : SA_RESTART };
 	__sighandler_t entry = program_handler_entry(signo, handler), old;
 	const struct sigaction *hidden;
 	struct sigaction before;
@@ -120,8 +126,8 @@ static __sighandler_t handler_change(__sighandler_t (*set)(int, __sighandler_t),
 			return old;
 		return set(signo, entry) == SIG_ERR ? SIG_ERR : old;
 	}
-	if (handler == SIG_DFL && async_profiler_kept_action(signo, &by_default))
-		return action_change(signo, &by_default, &before) ? SIG_ERR : before.sa_handler;
+	if (set != REAL(sigset) && async_profiler_take_action(signo, &action, &before))
+		return before.sa_handler;
 	old = set(signo, entry);
 	hidden = async_profiler_program_action(signo, old);
 	if (hidden)

@@ -1,5 +1,7 @@
-/* After two seconds its handler gets a fault, once: the same fault ends it then, by the default action. */
+/* Installs a handler after MILLISECONDS (its argument). After two seconds more it gets a fault, once: the same fault ends
+ * the program then, by the default action. */
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,14 +17,23 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	CHECK(write(STDOUT_FILENO, "handled\n", 8) == 8);
 }
 
-int main(void)
+static void sleep_ms(long ms)
 {
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND };
-	struct timespec left = { .tv_sec = 2 };
+	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
-	CHECK(!sigaction(SIGSEGV, &action, NULL));
 	while (nanosleep(&left, &left))
 		;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_sigaction = on_fault,
+				    .sa_flags = SA_SIGINFO | (int)SA_RESETHAND };
+
+	CHECK(argc == 2);
+	sleep_ms(atoi(argv[1]));
+	CHECK(!sigaction(SIGSEGV, &action, NULL));
+	sleep_ms(2000);
 	*nowhere = 1;
 	return 1;
 }

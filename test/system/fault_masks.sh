@@ -2,7 +2,7 @@
 # A program's handlers of faults run with their signal mask and on their stack, also when the engine, which starts
 # later, has handlers of faults in front of them. The engine notes the program's handlers after it has installed its
 # own: meanwhile no fault goes nowhere. Its samples may fault several times. A handler that is reset by its first fault
-# runs at the program's first fault.
+# runs at the program's first fault, also if it is installed later than the engine's.
 . "$(dirname "$0")/agent.inc"
 
 masks=$(program fault_masks) || exit 1
@@ -20,7 +20,11 @@ grep -q 'profiling fault_masks with async-profiler' "$work/log" || fail "faults 
 
 once=$(program fault_once) || exit 1
 for library in "$work/walking.so" ${ASPROF_TEST_LIB:+"$ASPROF_TEST_LIB"}; do
-	got=$(ulimit -c 0 && profiled "$work/once" async-profiler LIB="$library" START_DELAY=500ms BUDGET=off "$once" 2>"$work/log")
-	status=$?
-	[ "$status $got" = "139 handled" ] || fail "$library: status $status: $got; $(cat "$work/log")"
+	for after_ms in 0 700; do
+		got=$(ulimit -c 0 && profiled "$work/once" async-profiler LIB="$library" START_DELAY=500ms BUDGET=off \
+			"$once" $after_ms 2>"$work/log")
+		status=$?
+		[ "$status $got" = "139 handled" ] ||
+			fail "$library, $after_ms ms: status $status: $got; $(cat "$work/log")"
+	done
 done
