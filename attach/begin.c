@@ -158,7 +158,7 @@ static int limit_settings(void)
 
 static int prepare_memory(void)
 {
-	int err = channel->region ? region_begin_at(channel->region, REGION_BYTES)
+	int err = channel->region ? region_begin_at(channel->region, channel->region_bytes)
 				  : region_begin(REGION_BYTES);
 
 	shared->is_attached = true;
@@ -166,7 +166,7 @@ static int prepare_memory(void)
 		.start = channel->start,
 		.bytes = channel->bytes,
 		.region = shared->region.start,
-		.region_bytes = channel->region ? REGION_BYTES : shared->region.bytes,
+		.region_bytes = channel->region ? channel->region_bytes : shared->region.bytes,
 	};
 	thread_area_describe(&shared->attached);
 	if (!err)

@@ -18,6 +18,7 @@ struct attach_channel {
 
 	/* For a program that runs already. */
 	uintptr_t region; /* reserved for core/memory/region.h; 0: for a program at its beginning */
+	size_t region_bytes;
 	_Atomic uint32_t is_named; /* the attached code has begun: a thread has the agent's name */
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ struct injection {
 	struct initial_stack stack;
 	uintptr_t start; /* of the code, the payload with its stack, and the stack's block */
 	uintptr_t payload_at, block_at, channel_at, region;
-	size_t bytes;
+	size_t bytes, region_bytes;
 };
 
 /* How long the first thread may need to begin. */
@@ -58,6 +59,17 @@ static uintptr_t find_gap(struct tracee *tracee, size_t bytes)
 	return gap > 2 * bytes ? (uintptr_t)(at & ~UINT64_C(0x1fffff)) : 0;
 }
 
+/* What the agent reserves counts for the program's RLIMIT_AS. */
+static size_t choose_region_bytes(pid_t pid)
+{
+	struct rlimit limit;
+	size_t bytes = REGION_BYTES;
+
+	if (!prlimit(pid, RLIMIT_AS, NULL, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		bytes = region_bytes_under(bytes, limit.rlim_cur);
+	return bytes & ~(size_t)(PAGE - 1);
+}
+
 static int prepare(struct injection *in, const struct inject_request *request)
 {
 	struct tracee *tracee = in->tracee;
@@ -67,7 +79,8 @@ static int prepare(struct injection *in, const struct inject_request *request)
 	if (err)
 		return tracee_fail(tracee, err, "cannot read its environment: %s", strerror(-err));
 	in->bytes = stopped_page_up(own + initial_stack_bytes(&in->stack));
-	in->start = find_gap(tracee, in->bytes + REGION_BYTES);
+	in->region_bytes = choose_region_bytes(tracee->pid);
+	in->start = find_gap(tracee, in->bytes + in->region_bytes);
 	if (!in->start)
 		return tracee_fail(tracee, -ENOMEM, "it has no room of 1 GiB in its address space");
 	in->payload_at = in->start + OWN_CODE_BYTES;
@@ -134,7 +147,8 @@ static int start_thread(const struct stopped *caller, const struct injection *in
 {
 	struct attach_channel channel = { .start = in->start,
 					  .bytes = in->bytes,
-					  .region = in->region };
+					  .region = in->region,
+					  .region_bytes = in->region_bytes };
 	const uintptr_t at = in->channel_at;
 	struct remote_registers registers = caller->registers;
 	long tid;
@@ -160,12 +174,12 @@ static int inject_by_code(const struct injection *in)
 	if (own_code_enter(in->tracee, in->start, &caller))
 		err = write_payload(&caller, in);
 	if (!err)
-		err = map_at(&caller, in->region, REGION_BYTES, PROT_NONE);
+		err = map_at(&caller, in->region, in->region_bytes, PROT_NONE);
 	if (err)
 		return err;
 	err = start_thread(&caller, in);
 	if (err)
-		stopped_unmap(&caller, in->region, REGION_BYTES);
+		stopped_unmap(&caller, in->region, in->region_bytes);
 	return err;
 }
 

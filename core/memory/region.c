@@ -16,12 +16,6 @@
 #define WORD_BYTES (WORD_UNITS * UNIT)
 #define NONE       SIZE_MAX
 
-/* Size under RLIMIT_AS: a LIMIT_SHARE-th of it. At least LIMIT_ENOUGH_BYTES, enough for a report of a large program,
- * but at most a LIMIT_SHARE_MOST-th. */
-#define LIMIT_SHARE        16
-#define LIMIT_ENOUGH_BYTES ((size_t)24 << 20)
-#define LIMIT_SHARE_MOST   4
-
 #ifdef ASPROF_IMAGE
 #define OWN_KIND REGION_HEAP
 #else
@@ -260,17 +254,6 @@ static long pages_map_file(char *address, size_t bytes, int protection, int flag
 }
 
 /* ---- Exported functions ---- */
-
-static size_t region_bytes_under(size_t bytes, uint64_t address_space)
-{
-	uint64_t most = address_space / LIMIT_SHARE;
-
-	if (most < LIMIT_ENOUGH_BYTES)
-		most = LIMIT_ENOUGH_BYTES;
-	if (most > address_space / LIMIT_SHARE_MOST)
-		most = address_space / LIMIT_SHARE_MOST;
-	return most < bytes ? (size_t)most : bytes;
-}
 
 int region_begin(size_t bytes)
 {

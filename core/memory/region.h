@@ -26,6 +26,19 @@ enum region_kind {
 /* Address space to reserve: signal stacks of 12,000 threads, and 256 MiB for the rest. */
 #define REGION_BYTES ((size_t)1 << 30)
 
+/* Return the size of a region of BYTES under this RLIMIT_AS: a 16th of it; at least 24 MiB, enough for a report of a large
+ * program, but at most a quarter. */
+static inline size_t region_bytes_under(size_t bytes, uint64_t address_space)
+{
+	uint64_t most = address_space / 16;
+
+	if (most < 24u << 20)
+		most = 24u << 20;
+	if (most > address_space / 4)
+		most = address_space / 4;
+	return most < bytes ? (size_t)most : bytes;
+}
+
 /* Reserve BYTES of address space, less where RLIMIT_AS is low. In the constructor, once. Returns 0 or -errno. */
 int region_begin(size_t bytes);
 
