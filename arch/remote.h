@@ -29,10 +29,12 @@ void remote_set_entry(struct remote_registers *registers, uintptr_t initial_stac
 
 /* ---- For a program that runs already ---- */
 
-/* Continue at an interrupted system call: as the kernel would, where it restarts the call; and where it has ended the call
- * with EINTR because the thread was stopped. REGISTERS are those of the stopped thread. With ALL set, the kernel will not
- * restart it. Returns false if there is nothing to do. */
-bool remote_restart_call(struct remote_registers *registers, bool all);
+/* REGISTERS are those of the stopped thread. If the kernel has ended its system call with EINTR because of that, it will make
+ * the call again, unless a handler of the program runs first: then the result is EINTR, as always. */
+void remote_continue_call(struct remote_registers *registers);
+
+/* Continue at an interrupted system call without the kernel, also at one that it would make again. */
+void remote_restart_call(struct remote_registers *registers);
 
 /* True if the thread was stopped in a system call. Then end the call: it returns REMOTE_CALL_ENDED. */
 #define REMOTE_CALL_ENDED (-512)

@@ -7,9 +7,12 @@
 
 const unsigned char remote_code[REMOTE_CODE_BYTES];
 
-bool remote_restart_call(struct remote_registers *registers, bool all)
+void remote_continue_call(struct remote_registers *registers)
 {
-	return false;
+}
+
+void remote_restart_call(struct remote_registers *registers)
+{
 }
 
 bool remote_end_call(struct remote_registers *registers)

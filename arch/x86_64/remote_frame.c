@@ -50,14 +50,19 @@ static bool is_in_call(const struct remote_registers *registers)
 	       ((result == -EINTR && number != SYS_close) || is_restarted_by_kernel(result));
 }
 
-bool remote_restart_call(struct remote_registers *registers, bool all)
+void remote_continue_call(struct remote_registers *registers)
 {
-	if (!is_in_call(registers) || (!all && (long)registers->words[REGISTER(rax)] != -EINTR))
-		return false;
+	if (is_in_call(registers) && (long)registers->words[REGISTER(rax)] == -EINTR)
+		registers->words[REGISTER(rax)] = (unsigned long)-ERESTARTNOHAND;
+}
+
+void remote_restart_call(struct remote_registers *registers)
+{
+	if (!is_in_call(registers))
+		return;
 	registers->words[REGISTER(rax)] = registers->words[REGISTER(orig_rax)];
 	registers->words[REGISTER(rip)] -= ARCH_SYSTEM_CALL_BYTES;
 	registers->words[REGISTER(orig_rax)] = (unsigned long)-1;
-	return true;
 }
 
 bool remote_end_call(struct remote_registers *registers)

@@ -13,7 +13,7 @@ int own_code_write(const struct tracee *tracee, uintptr_t start)
 	long bytes;
 	int fd, err;
 
-	remote_restart_call(&restarted, true);
+	remote_restart_call(&restarted);
 	memcpy(code, remote_code, REMOTE_CODE_BYTES);
 	bytes = remote_write_frame(code + REMOTE_FRAME_OFFSET, start + REMOTE_FRAME_OFFSET,
 				   tracee->thread.tid, &restarted, tracee->thread.mask);

@@ -127,7 +127,7 @@ static int check_thread(struct tracee *tracee, pid_t tid, void *context)
 		removal->is_inside = true;
 	if (is_in_code(removal, remote_pc(&thread.registers)))
 		remote_end_call(&thread.registers);
-	tracee_continue_thread(tracee->pid, &thread);
+	tracee_continue_thread(&thread);
 	return -EAGAIN;
 }
 

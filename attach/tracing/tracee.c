@@ -172,10 +172,9 @@ int tracee_stop_thread(struct stopped *thread, pid_t pid, pid_t tid)
 	return err;
 }
 
-void tracee_continue_thread(pid_t pid, struct stopped *thread)
+void tracee_continue_thread(struct stopped *thread)
 {
-	if (!pending_signals(pid, thread))
-		remote_restart_call(&thread->registers, false);
+	remote_continue_call(&thread->registers);
 	stopped_restore(thread);
 	stopped_trace(PTRACE_DETACH, thread, 0, 0);
 }
@@ -266,7 +265,7 @@ static int look_for_dispatch(struct tracee *tracee, pid_t tid, void *found)
 	if (err)
 		return err == -ESRCH ? -EAGAIN : err;
 	*(bool *)found |= stopped_dispatches(&thread);
-	tracee_continue_thread(tracee->pid, &thread);
+	tracee_continue_thread(&thread);
 	return -EAGAIN;
 }
 
@@ -355,6 +354,6 @@ int tracee_with_thread(struct tracee *tracee, int (*work)(void *context), void *
 		err = work(context);
 	if (err && !*tracee->problem)
 		tracee_fail(tracee, err, "the steps in its thread failed: %s", strerror(-err));
-	tracee_continue_thread(tracee->pid, thread);
+	tracee_continue_thread(thread);
 	return err;
 }

@@ -61,7 +61,7 @@ bool tracee_has_agent(struct tracee *tracee);
 int tracee_stop_thread(struct stopped *thread, pid_t pid, pid_t tid);
 
 /* Let the thread continue as if it had not been stopped: with its signal mask, and in the call that it waited in. */
-void tracee_continue_thread(pid_t pid, struct stopped *thread);
+void tracee_continue_thread(struct stopped *thread);
 
 /* Fail if a thread uses Syscall User Dispatch: the kernel would pass calls of the agent's handler to the program. Threads of
  * a program that may use it are stopped, one after the other. Returns 0, or -errno with a description. */
