@@ -160,8 +160,10 @@ int tracee_stop_thread(struct stopped *thread, pid_t pid, pid_t tid)
 		err = thread_await_stop(thread);
 	if (err)
 		return err;
-	/* (The id may belong to another process meanwhile.) */
-	if (!tracee_thread_state(pid, tid) || !stopped_get(thread))
+	/* (The id may belong to another process meanwhile.) A thread of the kernel, as of io_uring, has no registers and
+	 * makes no calls. */
+	if (!tracee_thread_state(pid, tid) || !stopped_get(thread) ||
+	    !remote_pc(&thread->registers))
 		err = -ESRCH;
 	else if (is_in_sequence(thread))
 		err = -EAGAIN;

@@ -2,11 +2,13 @@
 #include "attach/tracing/tracee.h"
 
 #include <errno.h>
+#include <linux/io_uring.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,6 +35,29 @@ static void child_wait(void)
 	signal(SIGUSR1, on_signal);
 	result = epoll_wait(epoll_create1(0), &event, 1, -1) < 0 ? errno : 0;
 	_exit(write(result_pipe[1], &result, sizeof(result)) != sizeof(result));
+}
+
+/* A worker of the kernel reads for it. */
+static void child_read_by_worker(void)
+{
+	struct io_uring_params params = { 0 };
+	int fd = (int)syscall(SYS_io_uring_setup, 8, &params), ends[2];
+	char *ring, byte;
+	struct io_uring_sqe *entry;
+
+	if (fd < 0 || pipe(ends))
+		_exit(0);
+	ring = mmap(NULL, params.sq_off.array + 64, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    IORING_OFF_SQ_RING);
+	entry = mmap(NULL, sizeof(*entry), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
+	*entry = (struct io_uring_sqe){ .opcode = IORING_OP_READ,
+					.flags = IOSQE_ASYNC,
+					.fd = ends[0],
+					.addr = (uintptr_t)&byte,
+					.len = 1 };
+	*(unsigned *)(void *)(ring + params.sq_off.tail) = 1;
+	syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0);
+	pause();
 }
 
 static void child_start(void (*run)(void))
@@ -111,6 +136,35 @@ START_TEST(wait_ends_after_a_handler)
 }
 END_TEST
 
+static int stop_worker(struct tracee *tracee, pid_t tid, void *count)
+{
+	struct stopped thread;
+
+	if (tid == child)
+		return -EAGAIN;
+	ck_assert_int_eq(tracee_stop_thread(&thread, tracee->pid, tid), -ESRCH);
+	++*(int *)count;
+	return -EAGAIN;
+}
+
+/* It would make no call, ever. */
+START_TEST(worker_of_the_kernel_is_not_stopped)
+{
+	struct tracee tracee;
+	int count = 0;
+
+	child_start(child_read_by_worker);
+	while (!count && tracee_thread_state(child, child) != 'Z') {
+		tracee_pause();
+		tracee = (struct tracee){ .pid = child };
+		tracee_visit_threads(&tracee, stop_worker, &count);
+	}
+	if (!count)
+		printf("no io_uring here\n");
+	child_end();
+}
+END_TEST
+
 #endif
 
 int main(void)
@@ -120,6 +174,7 @@ int main(void)
 #ifdef __x86_64__
 	tcase_add_test(tcase, waits_after_an_ignored_signal);
 	tcase_add_test(tcase, wait_ends_after_a_handler);
+	tcase_add_test(tcase, worker_of_the_kernel_is_not_stopped);
 #endif
 	return suite_run(tcase);
 }
