@@ -29,6 +29,9 @@
 #define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
 #endif
 
+/* By stopped_interrupt(). */
+static volatile bool is_interrupted;
+
 long stopped_trace(int request, const struct stopped *thread, long address, long data)
 {
 	return kernel_call4(SYS_ptrace, request, thread->tid, address, data);
@@ -59,6 +62,8 @@ bool stopped_run(const struct stopped *thread, int request, int event)
 		signo = WSTOPSIG(status);
 		if (happened == event && signo == SIGTRAP)
 			return true;
+		if (!event && happened == PTRACE_EVENT_STOP && is_interrupted)
+			return false;
 		/* A call was not made. A handler would take it for one of the program. */
 		if (!event && !happened && signo == SIGSYS)
 			return false;
@@ -117,15 +122,25 @@ static long step_failed(const struct stopped *thread)
 {
 	siginfo_t info;
 
+	if (is_interrupted)
+		return -ETIMEDOUT;
 	return !stopped_trace(PTRACE_GETSIGINFO, thread, 0, (long)&info) && is_of_call(&info)
 		       ? -EPERM
 		       : -ESRCH;
+}
+
+void stopped_interrupt(const struct stopped *thread)
+{
+	is_interrupted = true;
+	stopped_trace(PTRACE_INTERRUPT, thread, 0, 0);
 }
 
 long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc)
 {
 	const long number = remote_result(registers);
 
+	if (is_interrupted)
+		return -ETIMEDOUT;
 	/* It stops before the call and after it. (A single step would leave a trap behind if the tracer ended.) */
 	if (remote_set(thread->tid, registers))
 		return -ESRCH;

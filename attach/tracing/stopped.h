@@ -53,6 +53,10 @@ long stopped_call(const struct stopped *thread, long number, const long argument
 
 void stopped_unmap(const struct stopped *thread, uintptr_t start, size_t bytes);
 
+/* From now on all steps fail with -ETIMEDOUT, also the one that THREAD is in, if it has not begun its call. For a handler of
+ * this process. */
+void stopped_interrupt(const struct stopped *thread);
+
 /* Execute the system call instruction at PC with REGISTERS, which have its number. -EPERM: a seccomp filter, or Syscall User
  * Dispatch, has answered with SIGSYS. The thread does not get that signal. */
 long stopped_step(const struct stopped *thread, struct remote_registers *registers, uintptr_t pc);

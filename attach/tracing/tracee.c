@@ -22,6 +22,9 @@
 /* How long a thread may need to stop. */
 #define STOP_NS MS(200)
 
+/* How long the steps in a thread may take: it has to get a processor for each. */
+#define WORK_SECONDS 10
+
 /* Linux 5.13; not in older headers. */
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
@@ -338,6 +341,35 @@ uintptr_t tracee_find_vdso(pid_t pid)
 	return vdso;
 }
 
+static struct stopped *working;
+
+static void on_overdue(int signo)
+{
+	stopped_interrupt(working);
+	signal(signo, SIG_DFL);
+	alarm(WORK_SECONDS);
+}
+
+/* A thread whose control group is frozen stops for a tracer, but makes no call. If the tracer ended then, the thread would
+ * make it later, and continue there. */
+static int work_in_time(struct tracee *tracee, int (*work)(void *context), void *context)
+{
+	int err;
+
+	working = &tracee->thread;
+	signal(SIGALRM, on_overdue);
+	alarm(WORK_SECONDS);
+	err = work(context);
+	alarm(0);
+	return err != -ETIMEDOUT
+		       ? err
+		       : tracee_fail(
+				 tracee, err,
+				 "its thread makes no system call within %d s: its control "
+				 "group is frozen, as of a paused container, or has no processor",
+				 WORK_SECONDS);
+}
+
 int tracee_with_thread(struct tracee *tracee, int (*work)(void *context), void *context)
 {
 	struct stopped *thread = &tracee->thread;
@@ -353,7 +385,7 @@ int tracee_with_thread(struct tracee *tracee, int (*work)(void *context), void *
 	else if (!stopped_find_call(thread, tracee->vdso))
 		err = tracee_fail(tracee, -ENOSYS, "its vDSO cannot be read");
 	else
-		err = work(context);
+		err = work_in_time(tracee, work, context);
 	if (err && !*tracee->problem)
 		tracee_fail(tracee, err, "the steps in its thread failed: %s", strerror(-err));
 	tracee_continue_thread(thread);

@@ -111,6 +111,23 @@ grep -q 'LISTEN=127.0.0.1:7091 needs LISTEN_TOKEN=' "$work/err" || fail "LISTEN 
 ! grep -q asprof "/proc/$pid/maps" || fail 'LISTEN without a token: the agent is in the process'
 end
 
+# A paused container: its threads stop for a tracer, but make no call. It continues later as if nothing had happened.
+group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/asprof-agent-test-$$
+if mkdir "$group" 2>/dev/null && [ -e "$group/cgroup.freeze" ]; then
+	begin sh -c 'echo ready; while read -r line; do :; done; echo ok'
+	echo "$pid" >"$group/cgroup.procs" && echo 1 >"$group/cgroup.freeze" &&
+		until_true grep -q 'frozen 1' "$group/cgroup.events"
+	refused 'its control group is frozen'
+	echo 0 >"$group/cgroup.freeze"
+	"$agent" attach "$pid" 2>"$work/err" || fail "no longer frozen: $(cat "$work/err")"
+	"$agent" detach "$pid" 2>"$work/err" || fail "no longer frozen: $(cat "$work/err")"
+	end
+	rmdir "$group"
+else
+	rmdir "$group" 2>/dev/null
+	echo "no control group can be made here"
+fi
+
 # It has no memory and no file any more, but its PID.
 begin "$refuses" exits
 program=$pid
