@@ -361,6 +361,11 @@ static int work_in_time(struct tracee *tracee, int (*work)(void *context), void 
 	alarm(WORK_SECONDS);
 	err = work(context);
 	alarm(0);
+	/* Another attempt would fail too, and stop the thread again. */
+	if (err == -EAGAIN)
+		return tracee_fail(tracee, -EBUSY,
+				   "a limit of the process forbids memory or a thread (ulimit -u, "
+				   "or ulimit -l after mlockall(2))");
 	return err != -ETIMEDOUT
 		       ? err
 		       : tracee_fail(

@@ -128,6 +128,14 @@ else
 	echo "no control group can be made here"
 fi
 
+# A limit, which the kernel answers with EAGAIN: another attempt would be of no use.
+if command -v setpriv >/dev/null; then
+	begin setpriv --reuid 65534 --regid 65534 --clear-groups \
+		bash -c 'ulimit -u 1; echo ready; while read -r line; do :; done; echo ok'
+	refused 'a limit of the process forbids memory or a thread'
+	end
+fi
+
 # It has no memory and no file any more, but its PID.
 begin "$refuses" exits
 program=$pid
