@@ -231,6 +231,9 @@ static int check_access(struct check *check)
 {
 	int fd = target_open_file(&check->target, "mem", O_RDWR);
 
+	/* (Linux 6.8 says which these are; before, check_executable() notices them.) */
+	if (status_number(&check->status, "\nKthread:") == 1)
+		return refuse(check, -EINVAL, "is a thread of the kernel");
 	if (fd == -ENOENT || fd == -ESRCH)
 		return refuse(check, -ESRCH, "has ended");
 	if (fd < 0)

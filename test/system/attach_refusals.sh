@@ -136,6 +136,11 @@ if command -v setpriv >/dev/null; then
 	end
 fi
 
+if grep -q '^Kthread:.1' /proc/2/status 2>/dev/null; then
+	pid=2
+	refused 'is a thread of the kernel'
+fi
+
 # It has no memory and no file any more, but its PID.
 begin "$refuses" exits
 program=$pid
