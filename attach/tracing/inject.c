@@ -228,7 +228,7 @@ static const unsigned char *map_file(const char *path)
 }
 
 /* Until the next command finds the agent by the name of its thread. The process may end meanwhile, or be stopped. */
-static void await_name(const struct injection *in)
+static bool await_name(const struct injection *in)
 {
 	const uintptr_t at = in->channel_at + offsetof(struct attach_channel, is_named);
 	const struct stopped process = { .tid = in->tracee->pid };
@@ -239,6 +239,7 @@ static void await_name(const struct injection *in)
 	       tracee_thread_state(process.tid, process.tid) != 'T' &&
 	       clock_monotonic_ns() < deadline)
 		tracee_pause();
+	return is_named;
 }
 
 int inject_agent(struct tracee *tracee, const void *context)
@@ -265,6 +266,6 @@ int inject_agent(struct tracee *tracee, const void *context)
 	if (!err)
 		err = tracee_with_thread(tracee, inject, &in);
 	if (!err)
-		await_name(&in);
+		tracee->has_begun = await_name(&in);
 	return err;
 }

@@ -22,6 +22,7 @@
 
 struct answer {
 	int err;
+	bool has_begun;
 	char problem[TRACEE_PROBLEM_MAX];
 };
 
@@ -66,6 +67,7 @@ static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
 	setpriority(PRIO_PROCESS, 0, -20);
 	if (!answer.err)
 		answer.err = work->function(&tracee, work->context);
+	answer.has_begun = tracee.has_begun;
 	_exit(write(out, &answer, sizeof(answer)) != sizeof(answer));
 }
 
@@ -109,27 +111,35 @@ static int run_once(pid_t pid, const struct work *work, struct answer *answer)
 	return answer->err;
 }
 
-static int run(pid_t pid, const struct work *work, char problem[TRACEE_PROBLEM_MAX])
+static int run(pid_t pid, const struct work *work, struct answer *answer)
 {
 	uint64_t deadline = clock_monotonic_ns() + SECONDS(TRACEE_SEARCH_SECONDS);
-	struct answer answer;
 	int err;
 
-	while ((err = run_once(pid, work, &answer)) == -EAGAIN || err == -ETIMEDOUT) {
+	while ((err = run_once(pid, work, answer)) == -EAGAIN || err == -ETIMEDOUT) {
 		if (clock_monotonic_ns() > deadline)
 			break;
 		tracee_pause();
 	}
+	return err;
+}
+
+int running_attach(const struct inject_request *request, bool *has_begun,
+		   char problem[TRACEE_PROBLEM_MAX])
+{
+	struct answer answer;
+	int err = run(request->pid, &(struct work){ inject_agent, request }, &answer);
+
+	*has_begun = answer.has_begun;
 	memcpy(problem, answer.problem, sizeof(answer.problem));
 	return err;
 }
 
-int running_attach(const struct inject_request *request, char problem[TRACEE_PROBLEM_MAX])
-{
-	return run(request->pid, &(struct work){ inject_agent, request }, problem);
-}
-
 int running_detach(pid_t pid, const struct attached_range *range, char problem[TRACEE_PROBLEM_MAX])
 {
-	return run(pid, &(struct work){ remove_agent, range }, problem);
+	struct answer answer;
+	int err = run(pid, &(struct work){ remove_agent, range }, &answer);
+
+	memcpy(problem, answer.problem, sizeof(answer.problem));
+	return err;
 }

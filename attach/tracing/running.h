@@ -10,6 +10,7 @@
 #ifndef ATTACH_TRACING_RUNNING_H
 #define ATTACH_TRACING_RUNNING_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "attach/tracing/inject.h"
@@ -17,9 +18,11 @@
 
 struct attached_range;
 
-/* Start the agent in REQUEST's process. Returns 0 when its first thread runs; else -errno with a line in PROBLEM, and the
- * program is as before. -EALREADY: it has an agent, which another command may have started meanwhile. */
-int running_attach(const struct inject_request *request, char problem[TRACEE_PROBLEM_MAX]);
+/* Start the agent in REQUEST's process. Returns 0 when its first thread is there, and *HAS_BEGUN if that has run; else -errno
+ * with a line in PROBLEM, and the program is as before. -EALREADY: it has an agent, which another command may have started
+ * meanwhile. */
+int running_attach(const struct inject_request *request, bool *has_begun,
+		   char problem[TRACEE_PROBLEM_MAX]);
 
 /* Unmap RANGE from process PID, whose agent has ended. First wait until no thread is in that memory. Returns 0; -EBUSY when
  * a thread stays in it: then it stays mapped; or another -errno. Not 0: with a line in PROBLEM. */

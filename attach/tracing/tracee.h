@@ -20,6 +20,7 @@ struct tracee {
 	pid_t pid;
 	uintptr_t vdso; /* of the program that it executes; 0: not known */
 	char *problem;  /* TRACEE_PROBLEM_MAX bytes for one line; empty at first */
+	bool has_begun; /* an agent, which was put into it */
 	struct stopped thread;
 };
 

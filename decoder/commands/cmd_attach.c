@@ -112,11 +112,12 @@ static bool agent_answers(pid_t pid, uint64_t deadline)
 	return true;
 }
 
-/* Wait until the agent answers, or ends, or until the program does. Returns 0, or a status after a message. */
-static int agent_await(const struct target *target, const struct buf *auxiliary)
+/* Wait until the agent, which HAS_BEGUN or will begin, answers, or ends, or until the program does. Returns 0, or a status
+ * after a message. */
+static int agent_await(const struct target *target, const struct buf *auxiliary, bool has_begun)
 {
 	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
-	bool has_agent = false, had_agent;
+	bool has_agent = has_begun, had_agent;
 	int stopped_looks = 0;
 
 	do {
@@ -147,13 +148,13 @@ static int agent_await(const struct target *target, const struct buf *auxiliary)
 }
 
 /* Put the agent into the process. Returns 0, or a status after a message. */
-static int attach_put(const struct inject_request *request, bool is_forced)
+static int attach_put(const struct inject_request *request, bool is_forced, bool *has_begun)
 {
 	char problem[ATTACHABLE_PROBLEM_MAX];
 	int refused = attachable_check(request->pid, is_forced, problem), err = 0;
 
 	if (!refused)
-		err = running_attach(request, problem);
+		err = running_attach(request, has_begun, problem);
 	/* By another command, since the check. */
 	if (err == -EALREADY)
 		refused = attachable_check(request->pid, is_forced, problem);
@@ -170,6 +171,7 @@ int attach_process(pid_t pid, char *const *settings, bool is_forced)
 	struct target target = { .dir = -1 };
 	char payload[PATH_MAX];
 	struct inject_request request = { .pid = pid, .payload = payload, .settings = settings };
+	bool has_begun = false;
 	int status;
 
 	if (!remote_is_supported()) {
@@ -183,9 +185,9 @@ int attach_process(pid_t pid, char *const *settings, bool is_forced)
 	}
 	if (!target_open(&target, pid))
 		target_read_file(&auxiliary, &target, "auxv");
-	status = attach_put(&request, is_forced);
+	status = attach_put(&request, is_forced, &has_begun);
 	if (!status)
-		status = agent_await(&target, &auxiliary);
+		status = agent_await(&target, &auxiliary, has_begun);
 	buf_free(&auxiliary);
 	target_close(&target);
 	return status;

@@ -136,6 +136,12 @@ if command -v setpriv >/dev/null; then
 	end
 fi
 
+# An agent that ends at once, as it can open no file. The command does not wait for it.
+begin sh -c 'ulimit -n 3; echo ready; while read -r line; do :; done; echo ok'
+! timeout 40 "$agent" attach "$pid" 2>"$work/err" && grep -q 'does not answer' "$work/err" ||
+	fail "no descriptors: $(cat "$work/err")"
+end
+
 if grep -q '^Kthread:.1' /proc/2/status 2>/dev/null; then
 	pid=2
 	refused 'is a thread of the kernel'
