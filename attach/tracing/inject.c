@@ -109,11 +109,10 @@ static int map_at(const struct stopped *caller, uintptr_t address, size_t bytes,
 	return -EEXIST;
 }
 
-static int write_segment(const struct stopped *caller, const struct injection *in,
-			 const Elf64_Phdr *segment)
+static int write_segment(const struct injection *in, const Elf64_Phdr *segment, int memory)
 {
-	return stopped_write(caller, in->payload_at + segment->p_vaddr,
-			     in->file + segment->p_offset, segment->p_filesz)
+	return pwrite(memory, in->file + segment->p_offset, segment->p_filesz,
+		      (off_t)(in->payload_at + segment->p_vaddr)) == (ssize_t)segment->p_filesz
 		       ? 0
 		       : -EFAULT;
 }
@@ -126,14 +125,22 @@ static int protect(const struct stopped *caller, uintptr_t from, uintptr_t to, i
 				 (const long[6]){ (long)from, (long)(to - from), protection });
 }
 
+/* The tracer writes to the pages while they are executable: a program that has PR_SET_MDWE, as by systemd's
+ * MemoryDenyWriteExecute=, can remove that permission, but never add it. */
 static int write_payload(const struct stopped *caller, const struct injection *in)
 {
 	const struct payload *payload = in->payload;
 	const uintptr_t at = in->payload_at;
-	int err = protect(caller, at, in->start + in->bytes, PROT_READ | PROT_WRITE);
+	int memory = tracee_open(in->tracee->pid, "mem", O_WRONLY);
+	int err = memory < 0 ? -errno : 0;
 
 	for (size_t i = 0; !err && i < payload->count; i++)
-		err = write_segment(caller, in, &payload->segments[i]);
+		err = write_segment(in, &payload->segments[i], memory);
+	if (memory >= 0)
+		close(memory);
+	if (!err)
+		err = protect(caller, at + payload->bytes, in->start + in->bytes,
+			      PROT_READ | PROT_WRITE);
 	for (size_t i = 0; !err && i < payload->count; i++)
 		err = protect(caller, at + payload->segments[i].p_vaddr,
 			      at + payload->segments[i].p_vaddr + payload->segments[i].p_memsz,
