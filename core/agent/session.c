@@ -523,7 +523,7 @@ static int session_report_finished(struct session *s, bool final)
 }
 
 /* Whether the engine stopped by itself; called after a failure. async-profiler stops when the Java VM begins to
- * exit, and then finishes its last chunk. */
+ * exit, and then finishes its last chunk. The program mostly ends then; if not, the next report logs the end. */
 static bool session_engine_has_ended(struct session *s)
 {
 	int reported = source_is_served(&s->all) ? -ENOTSUP : session_report_finished(s, true);
@@ -533,10 +533,20 @@ static bool session_engine_has_ended(struct session *s)
 	if (reported < 0 || (!reported && recording_uncut_bytes(s->all.recording)))
 		return false;
 	s->state = SESSION_ENDED;
-	if (session_can_restart(s))
+	s->is_end_logged = session_can_restart(s);
+	if (s->is_end_logged)
 		log_warn("%s was stopped by other code in this process; profiling ends",
 			 s->all.engine->name);
 	return true;
+}
+
+static void session_log_end(struct session *s)
+{
+	if (s->is_end_logged)
+		return;
+	s->is_end_logged = true;
+	log_warn("%s ended with the Java VM, but the program continues; profiling ends",
+		 s->all.engine->name);
 }
 
 int session_restart(struct session *s)
@@ -620,6 +630,8 @@ static int session_report_interval(struct session *s)
 
 	if (s->state == SESSION_WAITS)
 		session_start_within_limit(s);
+	if (s->state == SESSION_ENDED)
+		session_log_end(s);
 	if (s->state != SESSION_RUNS)
 		return 0;
 	if (s->rotates_by_restart)

@@ -51,6 +51,7 @@ struct session {
 	bool cannot_free_space;             /* recording_release() failed: the recordings grow */
 	bool rotates_by_restart;            /* rotate() does not finish a chunk */
 	enum session_state state;
+	bool is_end_logged; /* of SESSION_ENDED */
 
 	const struct config *settings; /* apply without captures; the caller's CONFIG, then OWN */
 	struct config own;             /* the settings, after one was changed */

@@ -261,6 +261,37 @@ START_TEST(one_that_ends_before_a_cut_is_not_told)
 }
 END_TEST
 
+static bool never(void)
+{
+	return false;
+}
+
+/* At the next report, because the program mostly ends with it. */
+START_TEST(one_that_ends_while_the_program_continues_is_told)
+{
+	struct engine of_java = all;
+	struct session session = new_session(false);
+	int lines = memfd_create("lines", 0);
+	off_t length;
+
+	of_java.can_restart = never;
+	session.with.engine = &of_java;
+	engine.ends = true;
+	log_open_fd(LOG_WARN, lines);
+	ck_assert_int_eq(session_start(&session), 0);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(lseek(lines, 0, SEEK_END), 0);
+	ck_assert_int_eq(session_report(&session), 0);
+	length = lseek(lines, 0, SEEK_END);
+	ck_assert_int_gt(length, 0);
+	ck_assert_int_eq(session_report(&session), 0);
+	ck_assert_int_eq(lseek(lines, 0, SEEK_END), length);
+	session_end(&session, 0);
+	session_close(&session);
+	ck_assert_str_eq(engine.told, "SDrc");
+}
+END_TEST
+
 START_TEST(memory_is_a_part_of_each_report)
 {
 	run(true, "SsDdrDdrXdrxc", 1);
@@ -615,6 +646,7 @@ int main(void)
 	tcase_add_test(tests, one_that_has_grown_is_restarted_between_two);
 	tcase_add_test(tests, one_that_ends_by_itself_has_a_last_report);
 	tcase_add_loop_test(tests, one_that_ends_before_a_cut_is_not_told, 0, 2);
+	tcase_add_test(tests, one_that_ends_while_the_program_continues_is_told);
 	tcase_add_test(tests, memory_is_a_part_of_each_report);
 	tcase_add_test(tests, memory_is_done_without);
 	tcase_add_test(tests, memory_that_is_off_by_now_is_not_begun_again);
