@@ -241,7 +241,8 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	client.wake = wake;
 	mailbox->perf_allowed = perf_allowed;
 	/* It looks for Java only at its start: later it could not name Java's methods. */
-	if (java_is_loaded() && !java_wait_until_started(wake))
+	mailbox->awaits_vm = false;
+	if (java_is_loaded() && !java_wait_until_started(wake, &mailbox->awaits_vm))
 		return -ECANCELED;
 	if (!mailbox_send(mailbox, MAILBOX_LOAD, "", problem))
 		return -EIO;

@@ -41,6 +41,10 @@
  * that they have ended. */
 #define CONSTRUCTORS_NS 10000000000u
 
+/* Maximum wait for the end of the creation of a Java VM, and the time between two looks. */
+#define VM_NS      10000000000u
+#define VM_STEP_NS 5000000u
+
 static const struct engine_thread_setup *setup;
 static struct mailbox mailbox;
 
@@ -259,13 +263,28 @@ static bool constructors_wait(void)
 	return true;
 }
 
+/* async-profiler looks for the Java VM once. Without it, it would never name Java's methods. False when the agent ends
+ * first. */
+static bool vm_wait(void)
+{
+	uint64_t end_ns = clock_monotonic_ns() + VM_NS;
+
+	while (mailbox.awaits_vm && !java_vm_is_created() && clock_monotonic_ns() < end_ns) {
+		if (atomic_load(&mailbox.state) != MAILBOX_REQUESTED)
+			return false;
+		privileges_follow(false);
+		system_sleep(VM_STEP_NS);
+	}
+	return true;
+}
+
 static int request_run(void)
 {
 	int err;
 
 	switch (mailbox.request) {
 	case MAILBOX_LOAD:
-		if (!constructors_wait())
+		if (!constructors_wait() || !vm_wait())
 			return -ECANCELED;
 		load_range_free();
 		err = engine_load();

@@ -55,12 +55,13 @@ static bool java_has_started(void)
 	return up;
 }
 
-bool java_wait_until_started(struct wake *wake)
+bool java_wait_until_started(struct wake *wake, bool *has_started)
 {
 	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS, now_ns;
 	bool woken = false, goes_on = true;
 
-	while (goes_on && !java_has_started() && (now_ns = clock_monotonic_ns()) < end_ns) {
+	while (goes_on && !(*has_started = java_has_started()) &&
+	       (now_ns = clock_monotonic_ns()) < end_ns) {
 		privileges_follow(false);
 		woken |= wake_wait(wake, now_ns + STEP_NS);
 		goes_on = !(atomic_load(&shared->agent.state) & AGENT_STOP);

@@ -12,8 +12,8 @@
 bool java_is_loaded(void);
 
 /* Wait until the Java VM has started, at most ten seconds: with some settings (-XX:-UsePerfData) nothing shows it. WAKE
- * may be woken for another reason; then it still is on return. Returns false when the agent must end. */
-bool java_wait_until_started(struct wake *wake);
+ * may be woken for another reason; then it still is on return. Sets *HAS_STARTED. Returns false when the agent must end. */
+bool java_wait_until_started(struct wake *wake, bool *has_started);
 
 /* A sleep of a thread. Zeroed for java_blocks(). */
 struct java_sleep {

@@ -1,8 +1,10 @@
 /* The Java VM as async-profiler sees it: the calls of its invocation interface are forwarded. */
 #include "asyncprof/java_vm.h"
 
-#include <stdbool.h>
 #include <stddef.h>
+
+#include "asyncprof/loader_gate.h"
+#include "core/loaded_symbol.h"
 
 /* JavaVM and JNIInvokeInterface of the Java Native Interface Specification, The Invocation API. */
 struct java_vm {
@@ -78,6 +80,18 @@ static int find_replacement(struct java_vm **vms, int max, int *count)
 	real = vms[0];
 	vms[0] = &replacement;
 	return 0;
+}
+
+bool java_vm_is_created(void)
+{
+	struct java_vm *vm;
+	find_vms find;
+	int count = 0;
+
+	loader_gate_enter();
+	*(void **)&find = loaded_symbol_first("JNI_GetCreatedJavaVMs").address;
+	loader_gate_leave();
+	return !find || (!find(&vm, 1, &count) && count > 0);
 }
 
 void java_vm_on_end(void (*ended)(void))

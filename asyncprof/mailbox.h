@@ -42,6 +42,7 @@ struct mailbox {
 
 	enum mailbox_request request;
 	bool perf_allowed; /* MAILBOX_LOAD: the library may use perf events */
+	bool awaits_vm;    /* MAILBOX_LOAD: a Java VM has started, or is about to */
 	char text[MAILBOX_TEXT_MAX];
 
 	int err; /* 0, or -errno; without a thread, the reason */
