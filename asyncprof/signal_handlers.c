@@ -235,8 +235,8 @@ static void on_fatal_fault(int signo, siginfo_t *info, void *context)
 		fatal_raise_default(signo);
 }
 
-/* Handler of a fault that is not the library's. The library's handler of faults forwards to the next handler, and
- * ignores the default action: the first sent SIGSEGV would have no effect. */
+/* Handler of a fault that is not the library's. The library's handlers of faults forward to the next handler, and
+ * ignore the default action: SIGTRAP and the first sent SIGSEGV would have no effect. */
 static void on_program_fault(int signo, siginfo_t *info, void *context)
 {
 	struct sigaction *action = &faults[signo].program;
@@ -276,7 +276,7 @@ static void action_show_library(int signo, bool asks, struct sigaction *before)
 {
 	bool free = before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN;
 
-	if (signo == SIGSEGV)
+	if (signo == SIGSEGV || signo == SIGTRAP)
 		before->sa_sigaction = on_program_fault;
 	else if (asks && free && !signal_is_free_for_library(signo))
 		before->sa_handler = SIG_ERR;
@@ -419,30 +419,10 @@ static int fault_set_action(int signo, const struct sigaction *action, struct si
 	return 0;
 }
 
-/* The library's handler of SIGTRAP is for breakpoints in a JVM, which the agent does not ask for. It is not installed: the
- * library ignores a trap between its sigaction(2) and its note of the program's handler. It sees it as installed. */
-static int trap_set_action(const struct sigaction *action, struct sigaction *old)
-{
-	static struct sigaction installed;
-	struct sigaction before = installed;
-
-	if (before.sa_handler == SIG_DFL) {
-		if (REAL(sigaction)(SIGTRAP, NULL, &before))
-			return -1;
-		action_show_program(SIGTRAP, &before);
-	}
-	installed = *action;
-	if (old)
-		*old = before;
-	return 0;
-}
-
 int async_profiler_set_action(int signo, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction changed, before = { .sa_handler = SIG_DFL };
 
-	if (signo == SIGTRAP && action && async_profiler_contains((void *)action->sa_handler))
-		return trap_set_action(action, old);
 	/* async-profiler would wake its threads by SIGIO. Here they are woken without it (asyncprof/sleep_calls.h),
 	 * and SIGIO belongs to the program. */
 	if (signo != SIGIO) {
