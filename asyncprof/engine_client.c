@@ -27,7 +27,7 @@ static struct {
 	struct wake *wake;
 	char problem[MAILBOX_PROBLEM_MAX];
 	uint64_t skipped_before; /* the mailbox's number at the start of the engine */
-	bool starts_in_java;     /* the request starts sampling in a Java process */
+	bool starts_in_java;     /* the request loads or starts the library in a Java process */
 } client;
 
 static bool mailbox_change_state(struct mailbox *mailbox, uint32_t from, uint32_t to)
@@ -58,7 +58,7 @@ static uint64_t request_timeout_ns(uint64_t sent_ns)
 /* Interval of the checks whether the exit of the Java VM blocks the thread. */
 #define BLOCKED_CHECK_NS 20000000u
 
-/* True if the request is to start sampling in a Java process that exits. */
+/* True if the request is to load or start the library in a Java process that exits. */
 static bool start_may_block(void)
 {
 	return client.starts_in_java && (atomic_load(&client.mailbox->is_exiting) ||
@@ -230,6 +230,8 @@ static void client_leave(void)
 int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wake *wake,
 		       bool perf_allowed, char *problem)
 {
+	int send_err = 0;
+
 	if (!mailbox)
 		return -ENOENT;
 	if (atomic_load(&mailbox->state) == MAILBOX_NO_THREAD) {
@@ -244,8 +246,12 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	mailbox->awaits_vm = false;
 	if (java_is_loaded() && !java_wait_until_started(wake, &mailbox->awaits_vm))
 		return -ECANCELED;
+	client.starts_in_java = java_is_loaded(); /* the library enters the VM */
 	if (!mailbox_send(mailbox, MAILBOX_LOAD, "", problem))
-		return -EIO;
+		send_err = start_may_block() ? -ECANCELED : -EIO;
+	client.starts_in_java = false;
+	if (send_err)
+		return send_err;
 	if (mailbox->err)
 		return mailbox->err;
 	*engine = (struct engine){

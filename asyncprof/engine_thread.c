@@ -263,14 +263,15 @@ static bool constructors_wait(void)
 	return true;
 }
 
-/* async-profiler looks for the Java VM once. Without it, it would never name Java's methods. False when the agent ends
- * first. */
+/* async-profiler looks for the Java VM once. Without it, it would never name Java's methods. False when the agent or
+ * the program ends first: a VM that was destroyed is not found either. */
 static bool vm_wait(void)
 {
 	uint64_t end_ns = clock_monotonic_ns() + VM_NS;
 
 	while (mailbox.awaits_vm && !java_vm_is_created() && clock_monotonic_ns() < end_ns) {
-		if (atomic_load(&mailbox.state) != MAILBOX_REQUESTED)
+		if (atomic_load(&mailbox.state) != MAILBOX_REQUESTED ||
+		    atomic_load(&mailbox.is_exiting))
 			return false;
 		privileges_follow(false);
 		system_sleep(VM_STEP_NS);
