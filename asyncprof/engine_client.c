@@ -244,7 +244,8 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	mailbox->perf_allowed = perf_allowed;
 	/* It looks for Java only at its start: later it could not name Java's methods. */
 	mailbox->awaits_vm = false;
-	if (java_is_loaded() && !java_wait_until_started(wake, &mailbox->awaits_vm))
+	if (java_is_loaded() &&
+	    !java_wait_until_started(wake, &mailbox->is_exiting, &mailbox->awaits_vm))
 		return -ECANCELED;
 	client.starts_in_java = java_is_loaded(); /* the library enters the VM */
 	if (!mailbox_send(mailbox, MAILBOX_LOAD, "", problem))

@@ -55,7 +55,7 @@ static bool java_has_started(void)
 	return up;
 }
 
-bool java_wait_until_started(struct wake *wake, bool *has_started)
+bool java_wait_until_started(struct wake *wake, const atomic_bool *is_exiting, bool *has_started)
 {
 	uint64_t end_ns = clock_monotonic_ns() + PATIENCE_NS, now_ns;
 	bool woken = false, goes_on = true;
@@ -64,7 +64,8 @@ bool java_wait_until_started(struct wake *wake, bool *has_started)
 	       (now_ns = clock_monotonic_ns()) < end_ns) {
 		privileges_follow(false);
 		woken |= wake_wait(wake, now_ns + STEP_NS);
-		goes_on = !(atomic_load(&shared->agent.state) & AGENT_STOP);
+		goes_on = !(atomic_load(&shared->agent.state) & AGENT_STOP) &&
+			  !atomic_load(is_exiting);
 	}
 	if (woken)
 		wake_up(wake);

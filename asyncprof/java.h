@@ -2,6 +2,7 @@
 #ifndef ASYNCPROF_JAVA_H
 #define ASYNCPROF_JAVA_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,8 +13,9 @@
 bool java_is_loaded(void);
 
 /* Wait until the Java VM has started, at most ten seconds: with some settings (-XX:-UsePerfData) nothing shows it. WAKE
- * may be woken for another reason; then it still is on return. Sets *HAS_STARTED. Returns false when the agent must end. */
-bool java_wait_until_started(struct wake *wake, bool *has_started);
+ * may be woken for another reason; then it still is on return. Sets *HAS_STARTED. Returns false when the agent must end, or
+ * the program has set *IS_EXITING: its VM may have ended already. */
+bool java_wait_until_started(struct wake *wake, const atomic_bool *is_exiting, bool *has_started);
 
 /* A sleep of a thread. Zeroed for java_blocks(). */
 struct java_sleep {
