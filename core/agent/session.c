@@ -526,11 +526,7 @@ static int session_report_finished(struct session *s, bool final)
  * exit, and then finishes its last chunk. The program mostly ends then; if not, the next report logs the end. */
 static bool session_engine_has_ended(struct session *s)
 {
-	int reported = source_is_served(&s->all) ? -ENOTSUP : session_report_finished(s, true);
-
-	/* If it ended before the last report was cut, that report has its last chunk. While it runs, the recording
-	 * has an unfinished chunk. */
-	if (reported < 0 || (!reported && recording_uncut_bytes(s->all.recording)))
+	if (source_is_served(&s->all) || session_report_finished(s, true) <= 0)
 		return false;
 	s->state = SESSION_ENDED;
 	s->is_end_logged = session_can_restart(s);

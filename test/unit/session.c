@@ -21,8 +21,8 @@
 
 /* Its behaviour, and its commands: a letter for each, and 'r' for a report. */
 static struct {
-	bool cannot_dump, grows, refuses_start, writes_rubbish, is_cut_off, ends, ends_after_dump,
-		breaks, memory_refuses;
+	bool cannot_dump, grows, refuses_start, writes_rubbish, is_cut_off, ends, breaks,
+		memory_refuses;
 	char told[64];
 	int fd, mem_fd;
 } engine;
@@ -74,10 +74,8 @@ static int start(const struct engine_start *wanted)
 static int finish(char letter)
 {
 	note(letter);
-	if (engine.breaks) {
-		ck_assert_int_eq(fd_write(engine.fd, "FLR", 3, -1), 0); /* it began a chunk */
+	if (engine.breaks)
 		return -EIO;
-	}
 	if (engine.ends && engine.fd >= 0) {
 		write_chunk(engine.fd);
 		close_file(&engine.fd);
@@ -91,10 +89,6 @@ static int rotate(void)
 
 	if (!err && !engine.cannot_dump)
 		write_chunk(engine.fd);
-	if (!err && engine.ends_after_dump) {
-		write_chunk(engine.fd);
-		close_file(&engine.fd);
-	}
 	return err;
 }
 
@@ -238,26 +232,6 @@ START_TEST(one_that_ends_by_itself_has_a_last_report)
 {
 	engine.ends = true;
 	run(false, "SDrc", 1);
-}
-END_TEST
-
-/* Its last chunk is in the report that began before it ended: nothing is lost. */
-START_TEST(one_that_ends_before_a_cut_is_not_told)
-{
-	struct session session = new_session(false);
-	int lines = memfd_create("lines", 0);
-
-	engine.ends_after_dump = true;
-	chunks = 2;
-	log_open_fd(LOG_ERROR, lines);
-	ck_assert_int_eq(session_start(&session), 0);
-	ck_assert_int_eq(session_report(&session), 0);
-	if (_i)
-		ck_assert_int_eq(session_report(&session), 0);
-	session_end(&session, 0);
-	session_close(&session);
-	ck_assert_str_eq(engine.told, _i ? "SDrDc" : "SDrXc");
-	ck_assert_int_eq(lseek(lines, 0, SEEK_END), 0);
 }
 END_TEST
 
@@ -645,7 +619,6 @@ int main(void)
 	tcase_add_test(tests, one_that_cannot_is_restarted_for_each);
 	tcase_add_test(tests, one_that_has_grown_is_restarted_between_two);
 	tcase_add_test(tests, one_that_ends_by_itself_has_a_last_report);
-	tcase_add_loop_test(tests, one_that_ends_before_a_cut_is_not_told, 0, 2);
 	tcase_add_test(tests, one_that_ends_while_the_program_continues_is_told);
 	tcase_add_test(tests, memory_is_a_part_of_each_report);
 	tcase_add_test(tests, memory_is_done_without);
