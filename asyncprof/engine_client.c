@@ -231,6 +231,7 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 		       bool perf_allowed, char *problem)
 {
 	int send_err = 0;
+	bool is_java;
 
 	if (!mailbox)
 		return -ENOENT;
@@ -244,10 +245,10 @@ int engine_client_open(struct engine *engine, struct mailbox *mailbox, struct wa
 	mailbox->perf_allowed = perf_allowed;
 	/* It looks for Java only at its start: later it could not name Java's methods. */
 	mailbox->awaits_vm = false;
-	if (java_is_loaded() &&
-	    !java_wait_until_started(wake, &mailbox->is_exiting, &mailbox->awaits_vm))
+	is_java = java_is_loaded();
+	if (is_java && !java_wait_until_started(wake, &mailbox->is_exiting, &mailbox->awaits_vm))
 		return -ECANCELED;
-	client.starts_in_java = java_is_loaded(); /* the library enters the VM */
+	client.starts_in_java = is_java; /* the library enters the VM */
 	if (!mailbox_send(mailbox, MAILBOX_LOAD, "", problem))
 		send_err = start_may_block() ? -ECANCELED : -EIO;
 	client.starts_in_java = false;
