@@ -4,15 +4,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "test/programs/next_dlsym.h"
+
 typedef int find_vms(void **vms, int max, int *count);
-typedef void *find_symbol(void *handle, const char *name);
 
 #define LATE_NS 500000000
-
-static find_symbol *next_dlsym(void)
-{
-	return (find_symbol *)dlvsym(RTLD_NEXT, "dlsym", OLDEST);
-}
 
 static long long now_ns(void)
 {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "test/programs/next_dlsym.h"
+
 static bool vm_runs(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -33,14 +35,11 @@ void *slow_dlsym(void *handle, const char *name) __asm__("dlsym");
 /* VM::init() asks for this function before it uses the VM. */
 void *slow_dlsym(void *handle, const char *name)
 {
-	void *(*next)(void *, const char *) =
-		(void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", OLDEST);
-
 	if (strcmp(name, "AsyncGetCallTrace") == 0) {
 		close(open(getenv("STARTED"), O_WRONLY | O_CREAT, 0600));
 		for (int i = 0; i < 1000 && vm_runs(); i++)
 			usleep(10000);
 		usleep(100000);
 	}
-	return next(handle, name);
+	return next_dlsym()(handle, name);
 }

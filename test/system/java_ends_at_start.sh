@@ -4,12 +4,8 @@
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "this needs async-profiler"
-case $(uname -m) in
-x86_64) oldest=GLIBC_2.2.5 ;;
-*) oldest=GLIBC_2.17 ;;
-esac
 javac -d "$work" test/programs/EndsAtStart.java || fail "javac"
-slow=$(program slow_dlsym -shared -fPIC "-DOLDEST=\"$oldest\"")
+slow=$(program slow_dlsym -shared -fPIC)
 
 STARTED=$work/started LD_PRELOAD=$preload:$slow ASPROF_AGENT_LOCAL_DIR=$work/out ASPROF_AGENT_ENGINE=async-profiler \
 	ASPROF_AGENT_LIB=$ASPROF_TEST_LIB ASPROF_AGENT_START_DELAY=0 \

@@ -4,12 +4,8 @@
 . "$(dirname "$0")/agent.inc"
 have java javac
 [ -n "${ASPROF_TEST_LIB:-}" ] || skip "this needs async-profiler"
-case $(uname -m) in
-x86_64) oldest=GLIBC_2.2.5 ;;
-*) oldest=GLIBC_2.17 ;;
-esac
 javac -d "$work" test/programs/LateServer.java || fail "javac"
-late=$(program late_vm -shared -fPIC "-DOLDEST=\"$oldest\"")
+late=$(program late_vm -shared -fPIC)
 
 preload=$preload:$late
 profiled "$work/out" async-profiler CPU_INTERVAL=5ms PROCESS=java java -cp "$work" LateServer \
