@@ -43,7 +43,8 @@ static const char two_bytes[] = "mmmmx.....x.xm.b"
 				"mmmmmmmmmmmmmmmm"
 				"mmmmmmmmmmmmmmmm";
 
-/* What these write. n: no general register (vector registers, hints); r: the register of the ModR/M byte; *: any. */
+/* What these write. n: no general register (vector registers, hints); r: the register of the ModR/M byte; m: its other operand;
+ * *: any. */
 static const char two_bytes_write[] = "*************n**"
 				      "nnnnnnnnnnnnnnnn"
 				      "****nnnnnnnn**nn"
@@ -51,9 +52,9 @@ static const char two_bytes_write[] = "*************n**"
 				      "rrrrrrrrrrrrrrrr"
 				      "*nnnnnnnnnnnnnnn"
 				      "nnnnnnnnnnnnnnnn"
-				      "nnnnnnnnnnnnnn*n"
+				      "nnnnnnnnnnnnnnmn"
 				      "nnnnnnnnnnnnnnnn"
-				      "****************"
+				      "mmmmmmmmmmmmmmmm"
 				      "***************r"
 				      "******rr******rr"
 				      "**n***n*********"
@@ -248,6 +249,17 @@ static void describe_stack(struct decoding *d)
 		d->out->writes = (uint16_t)REGISTER_BIT((d->opcode & 7) | (d->rex & 1) << 3);
 }
 
+/* Opcodes f6 and f7: test, not, neg, and the multiplications and divisions of ax and dx. */
+static void describe_unary(struct decoding *d)
+{
+	unsigned operation = d->reg & 7;
+
+	if (operation >= 4)
+		d->out->writes = REGISTER_BIT(REGISTER_AX) | REGISTER_BIT(REGISTER_DX);
+	else if (operation >= 2)
+		d->out->writes = rm_bits(d);
+}
+
 /* Opcode ff. */
 static void describe_group(struct decoding *d)
 {
@@ -286,8 +298,16 @@ static void describe_one_byte(struct decoding *d)
 	else if ((opcode & 0xf0) == 0xb0 ||
 		 is_one_of(opcode, "\x63\x88\x89\x8a\x8b\x8d\xc6\xc7", 8))
 		describe_move(d);
+	else if (opcode == 0xf6 || opcode == 0xf7)
+		describe_unary(d);
 	else if (opcode == 0xff)
 		describe_group(d);
+	else if (is_one_of(opcode, "\xc0\xc1\xd0\xd1\xd2\xd3\xfe", 7)) /* shifts, inc, dec */
+		d->out->writes = rm_bits(d);
+	else if (opcode == 0x69 || opcode == 0x6b) /* imul */
+		d->out->writes = (uint16_t)REGISTER_BIT(d->reg);
+	else if (opcode == 0x98 || opcode == 0x99) /* cltq, cqto */
+		d->out->writes = REGISTER_BIT(opcode == 0x98 ? REGISTER_AX : REGISTER_DX);
 	else if ((opcode & 0xf0) == 0x70)
 		describe_jump(d, FLOW_BRANCH);
 	else if (is_one_of(opcode, "\xe8\xe9\xeb", 3))
@@ -306,9 +326,12 @@ static void describe_two_bytes(struct decoding *d)
 {
 	char writes = two_bytes_write[d->opcode];
 
-	d->out->writes = (uint16_t)(writes == 'n'   ? 0
-				    : writes == 'r' ? REGISTER_BIT(d->reg)
-						    : ALL_REGISTERS);
+	if (writes == 'r')
+		d->out->writes = (uint16_t)REGISTER_BIT(d->reg);
+	else if (writes == 'm' && d->mod == 3)
+		d->out->writes = (uint16_t)(REGISTER_BIT(d->rm) | REGISTER_BIT(d->rm & 3));
+	else if (writes == '*')
+		d->out->writes = ALL_REGISTERS;
 	if ((d->opcode & 0xf0) == 0x80)
 		describe_jump(d, FLOW_BRANCH);
 	if (d->opcode == 0x05 || d->opcode == 0x0b) /* syscall, ud2 */

@@ -49,6 +49,16 @@ static const struct {
 	{ CODE("\xc5\xfe\x6f\x08"), { .length = 4 } },
 	/* mov %al,%dh: a part of dx */
 	{ CODE("\x88\xc6"), { 2, .writes = 1 << 6 | 1 << 2 } },
+	/* idiv %rcx; neg %esi; testb $16,(%rdi); cqto; cltq; shl $4,%r8; imul $100,%eax,%edi; sete %dh; movq %xmm0,%rbp */
+	{ CODE("\x48\xf7\xf9"), { 3, .writes = 1 << 2 | 1 } },
+	{ CODE("\xf7\xde"), { 2, .writes = 1 << 6 } },
+	{ CODE("\xf6\x07\x10"), { 3, .value = 16 } },
+	{ CODE("\x48\x99"), { 2, .writes = 1 << 2 } },
+	{ CODE("\x48\x98"), { 2, .writes = 1 } },
+	{ CODE("\x49\xc1\xe0\x04"), { 4, .value = 4, .writes = 1 << 8 } },
+	{ CODE("\x6b\xf8\x64"), { 3, .value = 100, .writes = 1 << 7 } },
+	{ CODE("\x0f\x94\xc6"), { 3, .writes = 1 << 6 | 1 << 2 } },
+	{ CODE("\x66\x48\x0f\x7e\xc5"), { 5, .writes = 1 << 5 | 1 << 1 } },
 	/* je +2; call -5; jmp *(%rax); ret; syscall */
 	{ CODE("\x74\x02"), { 2, FLOW_BRANCH, 0, 0, 0, 2, 0, 0, true, 2 } },
 	{ CODE("\xe8\xfb\xff\xff\xff"), { 5, FLOW_LEAVE, 0, 0, 0, -5, 0, 0, true, -5 } },
