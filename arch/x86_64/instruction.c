@@ -307,7 +307,7 @@ static void describe_one_byte(struct decoding *d)
 	else if (opcode == 0x69 || opcode == 0x6b) /* imul */
 		d->out->writes = (uint16_t)REGISTER_BIT(d->reg);
 	else if (opcode == 0x98 || opcode == 0x99) /* cltq, cqto */
-		d->out->writes = REGISTER_BIT(opcode == 0x98 ? REGISTER_AX : REGISTER_DX);
+		d->out->writes = (uint16_t)REGISTER_BIT(opcode == 0x98 ? REGISTER_AX : REGISTER_DX);
 	else if ((opcode & 0xf0) == 0x70)
 		describe_jump(d, FLOW_BRANCH);
 	else if (is_one_of(opcode, "\xe8\xe9\xeb", 3))
