@@ -173,7 +173,7 @@ int cpu_timer_create(struct cpu_timer *timer)
 
 int cpu_timer_start(struct cpu_timer *timer, uint64_t interval_ns, bool is_new)
 {
-	uint64_t now = is_new ? 0 : cpu_timer_now(timer);
+	uint64_t now = is_new ? 0 : thread_timer_cpu_ns(timer->signal.tid);
 	uint64_t fraction = atomic_fetch_add(&phase, GOLDEN_RATIO);
 	int err;
 
@@ -291,7 +291,8 @@ void cpu_timer_disarm(struct cpu_timer *timer)
 bool cpu_timer_may_have_expired(const struct cpu_timer *timer)
 {
 	return base_load(timer) != STOPPED &&
-	       cpu_timer_now(timer) + 2 * tick_ns() >= atomic_load(&timer->expires_ns);
+	       thread_timer_cpu_ns(timer->signal.tid) + 2 * tick_ns() >=
+		       atomic_load(&timer->expires_ns);
 }
 
 void cpu_timer_signal_arrived(struct cpu_timer *timer)
@@ -322,9 +323,4 @@ void cpu_timer_stop_own(struct cpu_timer *timer)
 	base_store(timer, STOPPED);
 	thread_timer_delete_own(&timer->cpu);
 	thread_timer_delete_own(&timer->fine);
-}
-
-uint64_t cpu_timer_now(const struct cpu_timer *timer)
-{
-	return thread_timer_cpu_ns(timer->signal.tid);
 }

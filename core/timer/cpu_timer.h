@@ -84,7 +84,4 @@ void cpu_timer_pause(struct cpu_timer *timer);
 void cpu_timer_stop(struct cpu_timer *timer);
 void cpu_timer_stop_own(struct cpu_timer *timer);
 
-/* The CPU time of the thread in nanoseconds; 0 when the thread has ended. */
-uint64_t cpu_timer_now(const struct cpu_timer *timer);
-
 #endif

@@ -38,19 +38,11 @@ size_t program_stack_strip(uintptr_t *out, const uintptr_t *pcs, size_t count)
 	return kept;
 }
 
-static bool has_ours(const uintptr_t *pcs, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (preload_code_has(pcs[i] - !!i))
-			return true;
-	return false;
-}
-
 uint32_t program_stack(struct jfr_writer *jfr, const uintptr_t *pcs, size_t count, bool truncated)
 {
 	static uintptr_t stripped[SAMPLE_DEPTH_MAX];
 
-	if (count > SAMPLE_DEPTH_MAX || !has_ours(pcs, count))
+	if (count > SAMPLE_DEPTH_MAX)
 		return jfr_stack(jfr, pcs, count, truncated);
 	return jfr_stack(jfr, stripped, program_stack_strip(stripped, pcs, count), truncated);
 }

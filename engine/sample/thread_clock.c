@@ -51,7 +51,7 @@ void thread_clock_init(struct thread_clock *clock, pid_t tid, uintptr_t value)
 
 uint64_t thread_clock_cpu(const struct thread_clock *clock)
 {
-	return cpu_timer_now(&clock->cpu);
+	return thread_timer_cpu_ns(clock->cpu.signal.tid);
 }
 
 /* A thread that may wait for signals uses less CPU time than this between two checks. */
