@@ -12,7 +12,7 @@ enum { REGISTER_AX, REGISTER_CX, REGISTER_DX, REGISTER_BX, REGISTER_SP, REGISTER
 
 enum instruction_flow {
 	FLOW_NEXT,   /* the next instruction follows */
-	FLOW_BRANCH, /* so does it, or a jump is made */
+	FLOW_BRANCH, /* a conditional jump: the next instruction follows, or the one at TARGET */
 	FLOW_LEAVE,  /* a call, a jump, a return or a trap */
 };
 
@@ -30,8 +30,8 @@ struct instruction {
 	enum instruction_source source;
 	uint8_t to, from;
 	int32_t value;
-	uint16_t
-		writes; /* bits of the registers that it may write, except the stack pointer by STACK */
+	/* Bits of the general registers that it may write. A change of the stack pointer that is in STACK has no bit. */
+	uint16_t writes;
 	int32_t stack;   /* is added to the stack pointer */
 	bool has_target; /* of the jump or call, relative to the end of the instruction */
 	int32_t target;
