@@ -192,7 +192,7 @@ ssize_t engine_write(int fd, const void *data, size_t length)
 	const char *text = data;
 	int shown = (int)length;
 
-	if (owner_process_is_parent() || (length && is_log_of_thread(data, length)))
+	if (owner_process_is_other() || (length && is_log_of_thread(data, length)))
 		return (ssize_t)length;
 	if (fd != STDOUT_FILENO)
 		return ASK(do_write, fd, (long)data, (long)length);
@@ -209,7 +209,7 @@ static long do_pwrite(const long a[])
 
 ssize_t engine_pwrite(int fd, const void *data, size_t length, off_t offset)
 {
-	if (owner_process_is_parent())
+	if (owner_process_is_other())
 		return (ssize_t)length;
 	return ASK(do_pwrite, fd, (long)data, (long)length, offset);
 }
@@ -458,7 +458,7 @@ static bool call_makes_signals(long number)
  * this passes on undefined values for arguments that a call does not have. */
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (call_makes_signals(number) && owner_process_is_parent()) {
+	if (call_makes_signals(number) && owner_process_is_other()) {
 		errno = EPERM;
 		return -1;
 	}

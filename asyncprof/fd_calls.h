@@ -33,10 +33,13 @@ int engine_pipe(int ends[2]);
 int engine_socket(int domain, int type, int protocol);
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f);
 
-/* Return the signal by which async-profiler takes wall samples; 0 before the first one. */
+/* The pace of wall signals. It is here because async-profiler sends them by syscall(2), which engine_syscall() replaces:
+ * it sends no second signal to a thread while one is pending there.
+ *
+ * Return the signal by which async-profiler takes wall samples; 0 before the first one. */
 int fd_calls_wall_signal(void);
 
-/* That signal has arrived in thread TID. Async-signal-safe. */
+/* The wall signal has arrived in thread TID: the next one may be sent. Async-signal-safe. */
 void fd_calls_wall_signal_arrived(pid_t tid);
 
 #endif

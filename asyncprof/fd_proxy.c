@@ -208,7 +208,7 @@ bool fd_proxy_is_local(void)
 long fd_proxy_call(fd_proxy_function *call, const long arguments[FD_PROXY_ARGUMENTS])
 {
 	struct request request = { .call = call, .arguments = arguments };
-	bool is_child = owner_process_is_parent();
+	bool is_child = owner_process_is_other();
 	int saved = errno;
 
 	if (!is_child && fd_proxy_is_local())

@@ -51,8 +51,9 @@ struct mailbox {
 	uint32_t answer_length;
 	char answer[MAILBOX_ANSWER_MAX + 1]; /* the agent adds the terminating NUL */
 
-	_Atomic uint64_t
-		skipped; /* samples without a call of the library's handlers, which use too much time */
+	/* Samples skipped because the handlers were over their time budget, or could not read the interrupted
+	 * instruction. */
+	_Atomic uint64_t skipped;
 
 	/* Functions of the loaded library, as in struct engine, for threads of the program. */
 	struct asprof_thread_local_data *(*get_thread_local_data)(void);

@@ -21,7 +21,7 @@ void owner_process_reset_in_child(void)
 	atomic_store(&owner, NO_OWNER);
 }
 
-bool owner_process_is_parent(void)
+bool owner_process_is_other(void)
 {
 	pid_t process = atomic_load_explicit(&owner, memory_order_relaxed);
 

@@ -10,11 +10,11 @@
 /* Set the calling process: it is about to load async-profiler. */
 void owner_process_set(void);
 
-/* Reset the state in a forked child. */
+/* In a forked child: note that this process did not load async-profiler. */
 void owner_process_reset_in_child(void);
 
-/* True in a child of that process, also if the child was created by a system call that is not interposed.
+/* True if another process loaded async-profiler: this one is its child, also by a system call that is not interposed.
  * Async-signal-safe. */
-bool owner_process_is_parent(void);
+bool owner_process_is_other(void);
 
 #endif

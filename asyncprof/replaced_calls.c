@@ -106,17 +106,17 @@ static void *engine_dlsym_or_replacement(void *handle, const char *name)
  * change there: async-profiler can open nothing that it would read. */
 static int engine_lock(pthread_mutex_t *mutex)
 {
-	return owner_process_is_parent() ? 0 : real.lock(mutex);
+	return owner_process_is_other() ? 0 : real.lock(mutex);
 }
 
 static int engine_trylock(pthread_mutex_t *mutex)
 {
-	return owner_process_is_parent() ? 0 : pthread_mutex_trylock(mutex);
+	return owner_process_is_other() ? 0 : pthread_mutex_trylock(mutex);
 }
 
 static int engine_unlock(pthread_mutex_t *mutex)
 {
-	return owner_process_is_parent() ? 0 : pthread_mutex_unlock(mutex);
+	return owner_process_is_other() ? 0 : pthread_mutex_unlock(mutex);
 }
 
 void replaced_calls_reset_in_child(void)

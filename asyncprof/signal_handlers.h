@@ -8,19 +8,21 @@
  * it sees the real signal actions. After dlopen(3), before the engine starts. */
 void signal_handlers_set_library(const void *inside);
 
-/* Reserve SIGNO for the library. It sees the offered signals as free. As long as the program has not taken all but
- * one of them, the library sees no other signal as free. */
+/* Reserve SIGNO for the library. The library sees only offered signals as free, until the program has taken all but
+ * one. */
 void signal_handlers_offer_signal(int signo);
 
-/* Remove the library's sampling handlers, and WITH_FAULTS its handlers of faults, so that the program's actions are in
- * force. Nothing sends its signals any more. It installs the former again at its next start. In an own thread. */
+/* Remove the library's sampling handlers, so that the program's actions are in force. WITH_FAULTS: also its fault handlers.
+ * Call it when nothing sends the library's signals any more. The library installs its sampling handlers again at its
+ * next start. On the thread `asprof-engine`. */
 void signal_handlers_remove(bool with_faults);
 
-/* The library is about to start: restore its handlers of faults where the program's action has not changed since. In an
- * own thread. */
+/* The library is about to start: restore its fault handlers where the program's action has not changed since. On the
+ * thread `asprof-engine`. */
 void signal_handlers_restore_faults(void);
 
-/* The library has returned from a call, so it has noted the actions that it replaced. In an own thread. */
+/* The library has returned from a call, so it has noted the actions that it replaced. On the thread
+ * `asprof-engine`. */
 void signal_handlers_library_returned(void);
 
 /* Reset the state in a forked child. */
