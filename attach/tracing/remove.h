@@ -4,8 +4,11 @@
 
 #include "attach/tracing/tracee.h"
 
-/* CONTEXT is a struct attached_range. First wait until no thread is in that memory. Returns 0; -EBUSY when a thread stays in
- * it: then it stays mapped; or another -errno. Not 0: with a description in TRACEE. */
+/* CONTEXT points to a struct attached_range (core/shared.h), the memory to unmap. First wait, at most 10 s, until no
+ * thread is in that memory.
+ *
+ * Returns 0; -EBUSY when a thread is still in it (it stays mapped); or another -errno. Errors have a description in
+ * TRACEE. */
 int remove_agent(struct tracee *tracee, const void *context);
 
 #endif

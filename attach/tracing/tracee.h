@@ -20,7 +20,7 @@ struct tracee {
 	pid_t pid;
 	uintptr_t vdso; /* of the program that it executes; 0: not known */
 	char *problem;  /* TRACEE_PROBLEM_MAX bytes for one line; empty at first */
-	bool has_begun; /* an agent, which was put into it */
+	bool has_begun; /* an agent, put into it, has begun */
 	struct stopped thread;
 };
 
@@ -31,7 +31,7 @@ int tracee_fail(struct tracee *tracee, int err, const char *format, ...)
 /* Describe the error ERR of tracee_stop_thread(), and return it. */
 int tracee_fail_to_stop(struct tracee *tracee, int err);
 
-/* Before another attempt. */
+/* Sleep 1 ms before another attempt. */
 void tracee_pause(void);
 
 /* Open the file NAME of process PID in /proc. Returns the descriptor, or -1 with errno. */
@@ -68,7 +68,8 @@ void tracee_continue_thread(struct stopped *thread);
  * a program that may use it are stopped, one after the other. Returns 0, or -errno with a description. */
 int tracee_check_dispatch(struct tracee *tracee);
 
-/* Stop any thread, call WORK while it is in TRACEE->thread, and let it continue. Returns 0, or -errno with a description. */
+/* Stop any thread, call WORK(CONTEXT) with the stopped thread in TRACEE->thread, and let it continue. Returns 0, or -errno
+ * with a description. */
 int tracee_with_thread(struct tracee *tracee, int (*work)(void *context), void *context);
 
 #endif
