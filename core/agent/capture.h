@@ -1,4 +1,5 @@
-/* Capture: a copy of the running recording for the live endpoint. Agent thread only, except FULL. */
+/* Capture: chunks that finish during a request of the live endpoint, copied to the client's file. Agent thread only; the
+ * client reads its flag FULL. */
 #ifndef CORE_AGENT_CAPTURE_H
 #define CORE_AGENT_CAPTURE_H
 
@@ -36,8 +37,8 @@ extern const struct capture_intervals capture_intervals_none;
 
 struct capture {
 	int fd; /* the client's */
-	_Atomic bool *
-		full; /* the client's flag: there is no room for more, and the client can read the capture */
+	/* The client's flag: nothing more will be copied, so the client need not wait any longer. */
+	_Atomic bool *full;
 	struct capture_skip skip[2];
 	struct capture_intervals intervals;
 	struct report_costs costs_before; /* of the session, at the capture's begin */
@@ -45,8 +46,9 @@ struct capture {
 	int err;
 };
 
-/* Append the chunks of REPORT to CAPTURE, up to the first chunk of a part that does not fit into ROOM bytes. CAPTURE
- * is then full. Sets the capture's error. A capture that is full or has an error does not change. */
+/* Append the chunks of REPORT to CAPTURE. ROOM is for all parts together. Each part is copied up to its first chunk that
+ * does not fit; CAPTURE is then full, after this report. Sets the capture's error. A capture that is full or has an
+ * error before the call does not change. */
 void capture_add(struct capture *capture, const struct report *report, uint64_t room);
 
 #endif
