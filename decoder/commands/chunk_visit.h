@@ -24,8 +24,11 @@ struct chunk_filter {
 	struct filter filter;
 };
 
-/* Call EACH for every readable chunk; a negative result ends the visit. FROM has the settings at the chunk's start.
- * Returns COMMAND_OK, or COMMAND_FAILED after a message. */
+/* Call EACH for every readable chunk. FROM has the settings at the chunk's start. Any result but 0 ends the visit, except
+ * -EBADMSG of a damaged chunk, which is reported and left.
+ *
+ * Returns COMMAND_OK, or COMMAND_FAILED. A message is printed about unreadable files, damaged chunks and -ENOMEM; EACH
+ * must print one for its other errors. */
 int chunk_visit_all(const struct args *args,
 		    int (*each)(void *arg, struct jfr_chunk *chunk, const struct feed_chunk *from,
 				struct chunk_filter *filter),
