@@ -26,7 +26,7 @@ struct wall_earlier {
 struct thread_wall {
 	bool known;                 /* the thread sleeps in the stack below, as far as known */
 	bool settled;               /* it has not run since then, as was checked */
-	bool asked;                 /* a sample was requested; see wall_is_asked() */
+	bool asked;                 /* a sample was requested: see wall_is_asked() in wall.c */
 	bool truncated;             /* the stack is truncated */
 	uint32_t depth;             /* of the stack */
 	uintptr_t *pcs;             /* malloc'd; the context follows */

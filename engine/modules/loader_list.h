@@ -35,7 +35,7 @@ bool loader_list_is_current(const struct loader_list *list);
 /* Whether a module was added, always at the end of the list. The cost does not depend on the number of modules. */
 bool loader_list_has_grown(const struct loader_list *list);
 
-/* Free all parts of LIST that the two functions above do not need. */
+/* Free all parts of LIST that loader_list_is_current() and loader_list_has_grown() do not need. */
 void loader_list_trim(struct loader_list *list);
 
 void loader_list_free(struct loader_list *list);

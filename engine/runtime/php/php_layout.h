@@ -1,4 +1,4 @@
-/* Offsets in PHP's structures, by version. */
+/* Offsets in PHP's structures, by version: of 64-bit PHP without ZTS. */
 #ifndef ENGINE_RUNTIME_PHP_LAYOUT_H
 #define ENGINE_RUNTIME_PHP_LAYOUT_H
 

@@ -50,11 +50,11 @@ extern _Atomic bool python_has_several;
 size_t python_walk(const struct python *python, struct python_work *work,
 		   struct memory_reader *stack, uintptr_t *frames, size_t max);
 
-/* Write the name and the file of the code object at CODE to WORK. VIEW holds its first bytes. */
+/* Write to WORK the name and the file of the code object whose first bytes are VIEW. */
 void python_code_names(const struct python_layout *layout, struct python_work *work,
 		       const uint8_t view[PYTHON_CODE_BYTES]);
 
-/* Line of byte OFFSET in the code of the code object. */
+/* Line of byte OFFSET in the code of the code object whose first bytes are VIEW. */
 uint32_t python_code_line(const struct python_layout *layout, struct python_work *work,
 			  const uint8_t view[PYTHON_CODE_BYTES], int64_t offset);
 
