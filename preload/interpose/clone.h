@@ -1,4 +1,4 @@
-/* Children created by syscall(2). */
+/* Children that are created without fork(3): by clone(3), _Fork(3) or syscall(2). */
 #ifndef PRELOAD_INTERPOSE_CLONE_H
 #define PRELOAD_INTERPOSE_CLONE_H
 
@@ -10,7 +10,8 @@
 #define SYS_clone3 435
 #endif
 
-/* True when system call NUMBER may return in a child. (A function cannot call vfork(2).) */
+/* True when system call NUMBER may return in a child. (vfork(2) is absent: a function that calls it cannot return in the
+ * child.) */
 static inline bool clone_may_return_in_child(long number)
 {
 #if defined(SYS_fork)

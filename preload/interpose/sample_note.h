@@ -32,8 +32,8 @@ static inline bool sample_is_noted(unsigned long notes, uintptr_t frame)
 /* The thread's innermost wait with a signal mask of its own. When a sample interrupts it, the kernel restores the
  * thread's mask as soon as our handler returns. A pending signal that only the wait blocks would be delivered before
  * the wait is restarted. So our handler blocks such signals in the thread, until the wait ends. A handler of the program
- * that interrupts the wait finds the thread's mask without them. (Another handler may begin before that one: its copy of
- * the mask has them, as without samples.) */
+ * that interrupts the wait finds the thread's mask without them. (If a second handler begins before the first instruction
+ * of that one, the second one's copy of the mask has them. That is so without samples too.) */
 extern __thread struct masked_wait {
 	/* Where the kernel reads the mask or, in a structure, its address; NULL: no wait. */
 	const void *place;
@@ -63,7 +63,7 @@ static inline void masked_wait_end(const void *place, const struct masked_wait *
 	masked_wait = *outer;
 }
 
-/* The value of CALL, a wait with the mask at PLACE; NULL: with the thread's own. */
+/* Evaluates CALL, a wait, with PLACE noted as the place of its mask; NULL: the wait has no mask of its own. */
 #define WITH_MASK(place, call)                                         \
 	({                                                             \
 		const void *place_ = (place);                          \

@@ -1,4 +1,6 @@
-/* Seccomp: a forbidden system call ends the process. Syscall User Dispatch: the kernel returns a thread's system
+/* Ends profiling before the program enters seccomp or Syscall User Dispatch. (Landlock: privilege_calls.c.)
+ *
+ * Seccomp: a forbidden system call ends the process. Syscall User Dispatch: the kernel returns a thread's system
  * calls to it, except calls from a range of code. */
 #ifndef PRELOAD_INTERPOSE_SANDBOX_H
 #define PRELOAD_INTERPOSE_SANDBOX_H
@@ -21,8 +23,8 @@ void sandbox_begin(bool has_filter, const void *filter);
  * on nothing is profiled in this process, and no hook is called. */
 void dispatch_begin(void);
 
-/* True when dispatch_begin() was called in this process or an ancestor: then system calls may only be made by the
- * next definition. */
+/* True when dispatch_begin() was called in this process or an ancestor: then only the C library's function (RTLD_NEXT)
+ * may make system calls. */
 bool dispatch_is_on(void);
 
 #endif
