@@ -1,6 +1,6 @@
-/* Polls of an event loop (user event tokio.PollcatchV1), and its stalls (user event
- * asprof.StallV1). The agent writes asprof.StallV1 if async-profiler is the engine. Each poll or
- * stall is a time span of one thread. */
+/* Polls of an event loop (user event tokio.PollcatchV1), and stalls in recordings of async-profiler
+ * (user event asprof.StallV1). The builtin engine's stalls are asprof.Stall events, with a stack, which
+ * this does not read (JFR_STALL). Each poll or stall is a time span of one thread. */
 #ifndef PROFILE_JFR_POLLS_H
 #define PROFILE_JFR_POLLS_H
 

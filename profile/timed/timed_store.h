@@ -26,18 +26,20 @@ struct timed_store {
 	int fd;
 	uint64_t capacity;
 	struct buf mark_bytes;
-	uint32_t *thread_marks; /* numbers of marks, by thread and time */
+	uint32_t *thread_marks; /* indexes in MARKS, by thread and time */
 	uint32_t *mark_starts;  /* in thread_marks, by thread; of one thread more at the end */
 };
 
 /* Read FEED as timed_read() does. MAKE_FILE returns a descriptor of a new unnamed file, or -1 with
- * errno. Returns 0, -ENOMEM, -EIO, or the -errno of the temporary file. Release with
+ * errno. Returns 0, -ENOMEM, or the -errno of the temporary file. Returns -EIO if some data could not
+ * be read, which was reported: STORE then has the rest, and is usable. Release with
  * timed_store_free() in any case. */
 int timed_store_read(struct timed_store *store, const struct query *query, struct feed *feed,
 		     uint32_t metrics, int (*make_file)(void));
 void timed_store_free(struct timed_store *store);
 
-/* Marks of THREAD, 0: of none: their numbers in the order of time, and their COUNT. */
+/* Indexes in MARKS of THREAD's marks, by time, and their COUNT. THREAD 0: marks of no thread. NULL after
+ * a failed read. */
 const uint32_t *timed_store_marks(const struct timed_store *store, uint32_t thread,
 				  uint32_t *count);
 
