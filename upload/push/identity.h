@@ -23,13 +23,16 @@ struct identity {
 };
 
 /* Fill OUT with the labels of REPORT's process, in this order:
- * * service.name: from OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, else the profiling group;
+ * * service.name: from OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, else the profiling group, else
+ *   the executable, else "unknown_service";
  * * the other OTEL_RESOURCE_ATTRIBUTES;
  * * the report's tags, else CONFIG's;
  * * the origin of the process (origin_of()).
  *
- * The first label with a key counts. The tag "version" becomes service.version if that is not
- * set. Returns 0 or -ENOMEM; release with identity_free() in both cases. */
+ * The first label with a key counts. Labels beyond IDENTITY_LABELS_MAX are dropped without a
+ * message. The tag "version" becomes service.version if that is not set.
+ *
+ * Returns 0 or -ENOMEM; release with identity_free() in both cases. */
 int identity_of(struct identity *out, const struct report *report, const struct config *config,
 		const struct environment *environment, const struct host *host);
 void identity_free(struct identity *identity);

@@ -58,8 +58,8 @@ struct store {
 	/* Give the report back; the reporters in DONE no longer need it. */
 	void (*settle)(struct store *store, struct stored_report *held, unsigned int done);
 
-	/* Create the files of a running recording for the reporters PENDING, like keep() of
-	 * struct reporter. NULL: this store ends with the process. */
+	/* Create the files of a running recording for the reporters PENDING, as
+	 * create_running_files() of struct reporter does. NULL: this store ends with the process. */
 	int (*keep)(struct store *store, const struct report *report, unsigned int pending,
 		    struct running_files *files, struct buf *note);
 
