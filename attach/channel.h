@@ -13,7 +13,7 @@ struct attach_channel {
 
 	/* For a program at its beginning, which waits. */
 	_Atomic uint32_t released; /* the program may run; a futex, by the attached code */
-	pid_t tracer;              /* a child of this process that sends no signal when it ends */
+	pid_t tracer;              /* a child of this process; the program misses its SIGCHLD */
 	uint64_t mask;             /* the program's signal mask */
 
 	/* For a program that runs already. */
