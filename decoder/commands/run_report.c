@@ -309,8 +309,8 @@ void run_report_profiles(const struct run_command *command, const struct run_spo
 	else
 		find_reason(&f, command, spool);
 	if (spool->recovered)
-		snprintf(notes, sizeof(notes), "; %u recovered, without the last second",
-			 spool->recovered);
+		snprintf(notes, sizeof(notes),
+			 "; %u recovered, without the last two seconds at most", spool->recovered);
 	program = find_noted_program(&found, program, name);
 	if (program == name)
 		find_notes_on(&f, program);
