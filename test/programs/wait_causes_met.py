@@ -43,6 +43,7 @@ for recording in recordings:
                 stacks[name][" ".join(frames)] += event["samples"]
 
 wrong = []
+sockets = sum(1 for _ in open("/proc/net/tcp"))
 
 
 def check(is_right, *what):
@@ -75,9 +76,9 @@ for line in open(measured):
     blocked, duration = times[name]
     check(kinds == "go" or duration and abs(100 * blocked / duration - true) <= 15, name,
           "blocked for %.2f s of %.2f s" % (blocked, duration))
-    if cause == "socket-read" and kinds not in ("functions", "go") and waits >= 20:
-        check((objects[name].most_common(2)[0][0] or objects[name].most_common(2)[1][0] or "").startswith("tcp 127.0.0.1:"),
-              name, "has no peer")
+    # (With thousands of sockets in the system a new one's peer is unknown for some seconds.)
+    if cause == "socket-read" and kinds not in ("functions", "go") and waits >= 20 and sockets < 2000:
+        check(any((on or "").startswith("tcp 127.0.0.1:") for on, _ in objects[name].most_common(2)), name, "has no peer")
     if owner != "0" and kinds == "all":
         # A read-write lock that is handed over to a writer without a processor does not name it yet.
         right, none, every = owners[name][int(owner)], owners[name][0], sum(owners[name].values())
