@@ -46,7 +46,7 @@ grep -q 'ASPROF_AGENT_MEMORY=1m is not accepted.*2m' "$work/err" || fail "messag
 # By default, nothing is refused while two destinations aggregate reports of 3,000 stacks of 120 frames.
 many=$(program many_stacks) || exit 1
 serve taken
-profiled "$work/both" builtin CPU_INTERVAL=1ms REPORTING_INTERVAL=1h METADATA=none LOG_FILE="$work/log" EXIT_TIMEOUT=60s \
+profiled "$work/both" builtin CPU_INTERVAL=1ms REPORTING_INTERVAL=1h METADATA=none LOG_FILE="$work/log" EXIT_TIMEOUT=5m \
 	PYROSCOPE_URL="$url" OTLP_ENDPOINT="$url" "$many" 6500 120 0 12000 >"$work/said" || fail "many stacks: status $?"
 [ ! -s "$work/log" ] || fail "many stacks: $(cat "$work/log")"
 for report in "$work"/both/*.jfr; do

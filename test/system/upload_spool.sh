@@ -59,11 +59,13 @@ store_stop
 profiled 4.5 ASPROF_AGENT_SPOOL_DIR="$work/spool" ASPROF_AGENT_CPU_INTERVAL=1ms \
 	ASPROF_AGENT_EXIT_TIMEOUT=1s
 port=${url##*:} store
-# (Twice, if the running recording frees space for one more report when it continues in memory.)
+# (Again after each report that still finds room: the running recording frees some when it continues in memory, and a
+# busy machine's reports are small.)
 count=$(grep -c 'the spool cannot store a report: No space left' "$work/log")
-[ "$count" -eq 1 ] || [ "$count" -eq 2 ] || fail "the full spool is said $count times"
 left=$(find "$work/spool" -name '*.jfr' | wc -l)
 [ "$left" -ge 1 ] || fail "nothing is left in the spool"
+[ "$count" -ge 1 ] && [ "$count" -le 4 ] && [ "$count" -le $((left + 1)) ] ||
+	fail "the full spool is said $count times, with $left reports in it"
 [ "$(find "$work/spool" -type f | wc -l)" -eq $((2 * left)) ] || fail "left: $(ls -A "$work/spool")"
 for recording in "$work"/spool/*.jfr; do
 	"$(dirname "$preload")/asprof-agent" duration "$recording" >/dev/null ||
