@@ -95,6 +95,28 @@ void wall_open(struct jfr_writer *jfr, struct symbols *symbols)
 	wall.symbols = symbols;
 }
 
+/* Change a NUMBER of visits to that of the new interval, FACTOR times as long, for the same time. The rest is rounded at
+ * random: many small numbers keep their sum. */
+static uint32_t visits_scale(uint32_t number, double factor)
+{
+	double scaled = number / factor;
+	uint32_t whole = scaled < UINT32_MAX ? (uint32_t)scaled : UINT32_MAX - 1;
+
+	if (!number)
+		return 0;
+	return whole + (random_below(1000) < (uint64_t)((scaled - whole) * 1000));
+}
+
+/* Events that are written from now on are read with the new interval. */
+static void wall_scale_visits(struct thread_wall *w, double factor)
+{
+	w->samples = visits_scale(w->samples, factor);
+	for (size_t i = 0; i < WAIT_STATES; i++)
+		w->owed[i] = visits_scale(w->owed[i], factor);
+	for (size_t i = 0; i < WALL_EARLIER_MAX; i++)
+		w->earlier[i].visits = visits_scale(w->earlier[i].visits, factor);
+}
+
 void wall_change(uint64_t interval_ns, uint64_t now_ns)
 {
 	bool is_finite = wall.interval_ns != UINT64_MAX && interval_ns != UINT64_MAX;
@@ -103,9 +125,12 @@ void wall_change(uint64_t interval_ns, uint64_t now_ns)
 	for (size_t i = 0; i < wall.room; i++) {
 		struct thread_wall *w = &wall.threads[i];
 
-		if (!is_finite)
+		if (!is_finite) {
 			w->due_ns = 0;
-		else if (w->due_ns > now_ns)
+			continue;
+		}
+		wall_scale_visits(w, factor);
+		if (w->due_ns > now_ns)
 			w->due_ns = now_ns + (uint64_t)((double)(w->due_ns - now_ns) * factor);
 	}
 	wall_start(interval_ns);

@@ -55,8 +55,9 @@ uint64_t wall_queue_ns(const struct thread *t);
 /* Visit every thread each INTERVAL_NS from now on; UINT64_MAX: never. */
 void wall_start(uint64_t interval_ns);
 
-/* Change the interval at NOW_NS. The time until the next visit of each thread changes in proportion: the visits stay
- * spread over the interval. */
+/* Change the interval at NOW_NS, after the chunk has ended. The time until the next visit of each thread changes in
+ * proportion: the visits stay spread over the interval. So does the number of visits whose sample has not arrived: they
+ * stand for the same time. */
 void wall_change(uint64_t interval_ns, uint64_t now_ns);
 void wall_stop(void);
 

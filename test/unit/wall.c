@@ -358,6 +358,19 @@ START_TEST(the_next_visit_changes_with_the_interval)
 }
 END_TEST
 
+/* The sample of 10 visits arrives when an interval is 5 times as long: it stands for the same time. */
+START_TEST(owed_visits_change_with_the_interval)
+{
+	begin(1);
+	visit(0, 10);
+	wall_flush(NULL);
+	wall_change(5 * INTERVAL, START + 9 * INTERVAL);
+	runs(0, 0x10);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x10, JFR_STATE_RUNNABLE, 2);
+}
+END_TEST
+
 /* The time without wall-clock samples is not counted. */
 START_TEST(off_for_a_while)
 {
@@ -1323,6 +1336,7 @@ int main(void)
 	tcase_add_test(tests, off);
 	tcase_add_test(tests, first_visit_is_anywhere_in_the_interval);
 	tcase_add_test(tests, the_next_visit_changes_with_the_interval);
+	tcase_add_test(tests, owed_visits_change_with_the_interval);
 	tcase_add_test(tests, nothing_to_do_before_the_next_visit);
 	tcase_add_test(tests, no_thread);
 	tcase_add_test(tests, few_threads_are_visited_in_one_round);
