@@ -198,8 +198,8 @@ static bool signal_is_free_for_library(int signo)
 }
 
 /* Return ACTION, which the library installs, as it goes to the kernel. It is CHANGED, with our handler before the
- * library's, except for faults. All library handlers run on the alternate signal stack: stacks of the Go runtime
- * have no space for them, and after an overflow no stack has. */
+ * library's, except for faults. All library handlers run on the alternate signal stack, except samples of .NET: stacks of
+ * the Go runtime have no space for them, and after an overflow no stack has. */
 static const struct sigaction *action_wrap(int signo, const struct sigaction *action,
 					   struct sigaction *changed)
 {
@@ -207,9 +207,10 @@ static const struct sigaction *action_wrap(int signo, const struct sigaction *ac
 	    !async_profiler_contains((const void *)action->sa_sigaction))
 		return action;
 	*changed = *action;
-	if (!sample_is_fault(signo))
+	if (sample_is_fault(signo))
+		changed->sa_flags |= SA_ONSTACK;
+	else
 		sample_wrap(signo, changed);
-	changed->sa_flags |= SA_ONSTACK;
 	return changed;
 }
 

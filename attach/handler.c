@@ -136,9 +136,12 @@ int attach_handler_install(int signo, void (*handler)(int, siginfo_t *, void *),
 				      .flags = (unsigned)(flags | SA_SIGINFO | SA_RESTART |
 							  SA_ONSTACK),
 				      .mask = ALL_SIGNALS };
-
+	struct disposition fault;
 	int err = disposition_get(signo, &previous);
 
+	if (!disposition_get(SIGSEGV, &fault) &&
+	    disposition_leaves_signal_stack(fault.flags, fault.mask))
+		wanted.flags &= ~(unsigned long)SA_ONSTACK;
 	if (!err && previous.handler == (void *)on_signal)
 		return 0;
 	/* The program uses all signals for programs. */

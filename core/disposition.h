@@ -4,6 +4,7 @@
 #define CORE_DISPOSITION_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
@@ -29,6 +30,16 @@ static inline uint64_t disposition_bit(int signo)
 static inline int disposition_get(int signo, struct disposition *now)
 {
 	return (int)kernel_call4(SYS_rt_sigaction, signo, 0, (long)now, sizeof(now->mask));
+}
+
+/* True when FLAGS and MASK, of the program's action for SIGSEGV, are those of .NET. Its handler leaves the signal stack:
+ * exceptions are raised on the interrupted stack. It needs its frame on the signal stack later, and a signal with SA_ONSTACK
+ * would overwrite that. .NET interrupts its threads by a real-time signal without SA_ONSTACK, and the handler's mask contains
+ * that one: the first, which is another in musl. (Other runtimes block all signals.) */
+static inline bool disposition_leaves_signal_stack(unsigned long flags, uint64_t mask)
+{
+	return flags & SA_ONSTACK && mask & (disposition_bit(34) | disposition_bit(35)) &&
+	       !(mask & disposition_bit(63));
 }
 
 /* Set the disposition of SIGNO to WANTED, and store the old one in *BEFORE, which may be NULL. Returns 0 or -errno. */

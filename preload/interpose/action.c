@@ -1,5 +1,8 @@
 /* Interposes the functions that set signal actions. Our handlers stay installed, and the program does not see them. */
+#include <string.h>
+
 #include "core/agent/async_profiler.h"
+#include "core/disposition.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/program_handler.h"
@@ -91,11 +94,25 @@ static int action_change(int signo, const struct sigaction *action, struct sigac
 	return 0;
 }
 
+/* The program sets ACTION for SIGNO. */
+static void action_note(int signo, const struct sigaction *action)
+{
+	uint64_t mask;
+
+	if (signo != SIGSEGV || !action)
+		return;
+	memcpy(&mask, &action->sa_mask, sizeof(mask));
+	if (disposition_leaves_signal_stack((unsigned)action->sa_flags, mask))
+		sample_avoid_signal_stacks();
+}
+
 static int action_change_for(int signo, const struct sigaction *action, struct sigaction *old,
 			     const void *caller)
 {
-	return async_profiler_contains(caller) ? async_profiler_set_action(signo, action, old)
-					       : action_change(signo, action, old);
+	if (async_profiler_contains(caller))
+		return async_profiler_set_action(signo, action, old);
+	action_note(signo, action);
+	return action_change(signo, action, old);
 }
 
 EXPORT int sigaction(int signo, const struct sigaction *action, struct sigaction *old)

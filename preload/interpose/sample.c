@@ -53,6 +53,8 @@ static int all_flags[SIGNALS + 1]; /* flags that each was installed with */
 static sample_handler forwarder;
 static uint64_t held; /* a bit for each signal of sample_hold() */
 
+static atomic_bool avoids_signal_stacks;
+
 static uint64_t watched; /* a bit for each signal of sample_watch() */
 
 /* Maximum bytes that the kernel transfers in one call. */
@@ -386,13 +388,21 @@ bool sample_is_fault(int signo)
 
 static int sample_install_handler(int signo, int flags)
 {
-	struct disposition wanted = {
-		.handler = (void *)on_sample,
-		.flags = (unsigned)(flags | SA_SIGINFO | SA_RESTART | SA_ONSTACK),
-		.mask = blocked_signals(),
-	};
+	struct disposition wanted = { .handler = (void *)on_sample, .mask = blocked_signals() };
+	int on_stack, err;
 
-	return disposition_set(signo, &wanted, NULL);
+	do {
+		on_stack = sample_stack_flag();
+		wanted.flags =
+			(unsigned)((flags & ~SA_ONSTACK) | SA_SIGINFO | SA_RESTART | on_stack);
+		err = disposition_set(signo, &wanted, NULL);
+	} while (!err && on_stack != sample_stack_flag());
+	return err;
+}
+
+int sample_stack_flag(void)
+{
+	return atomic_load(&avoids_signal_stacks) ? 0 : SA_ONSTACK;
 }
 
 static void sample_note_handler(int signo, sample_handler handler, int flags)
@@ -472,6 +482,20 @@ static bool action_replace(int signo, const struct disposition *wanted, const vo
 	return false;
 }
 
+void sample_avoid_signal_stacks(void)
+{
+	struct disposition now;
+
+	atomic_store(&avoids_signal_stacks, true);
+	for (int signo = 1; signo <= SIGNALS; signo++) {
+		if (!__atomic_load_n(&sample_handlers[signo], __ATOMIC_SEQ_CST) ||
+		    disposition_get(signo, &now) || now.handler != (void *)on_sample)
+			continue;
+		now.flags &= ~(unsigned long)SA_ONSTACK;
+		action_replace(signo, &now, (void *)on_sample);
+	}
+}
+
 /* Ignore SIGNO, whose action is OURS, for a moment. */
 static bool sample_drop_pending(int signo, const struct disposition *ours)
 {
@@ -545,6 +569,7 @@ void sample_wrap(int signo, struct sigaction *action)
 	sample_handler handler = action->sa_sigaction;
 
 	action->sa_sigaction = on_sample;
+	action->sa_flags = (action->sa_flags & ~SA_ONSTACK) | sample_stack_flag();
 	memcpy(&action->sa_mask, &blocked, sizeof(blocked));
 	sample_note_handler(signo, handler, action->sa_flags);
 }

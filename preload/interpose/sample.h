@@ -25,10 +25,15 @@
  * thread that blocked them before is never sampled. Any thread. */
 void sample_reserve(int signo);
 
-/* Install HANDLER for SIGNO and reserve it. Flags: SA_SIGINFO, SA_RESTART, SA_ONSTACK and FLAGS. All signals are
+/* Install HANDLER for SIGNO and reserve it. Flags: SA_SIGINFO, SA_RESTART, usually SA_ONSTACK, and FLAGS. All signals are
  * blocked except those of faults. The handler's errno is not visible. Returns 0 or -errno. Any thread, also one that
  * the C library does not know. */
 int sample_install(int signo, sample_handler handler, int flags);
+
+/* From now on no handler of a sample runs on an alternate signal stack, not even one that is installed already. For a program
+ * whose handlers leave such a stack and read it later: the next handler with SA_ONSTACK starts at its top again. Such a
+ * program's stacks must have space for a signal. A thread of the program; async-signal-safe. */
+void sample_avoid_signal_stacks(void);
 
 /* Remove the handler after the last sender of SIGNO has stopped. Pending signals are dropped. SIGNO gets the action
  * that the program last asked for, and stays reserved. Returns 0, -EBUSY when the program has installed its own
@@ -74,6 +79,9 @@ bool sample_has_ended_call(const ucontext_t *context);
 
 /* Return the engine's handler for SIGNO, or NULL. Async-signal-safe. */
 sample_handler sample_handler_of(int signo);
+
+/* SA_ONSTACK, or 0 after sample_avoid_signal_stacks(). Async-signal-safe. */
+int sample_stack_flag(void);
 
 /* Put our handler before that of ACTION, which an engine's library installs for SIGNO. The same as sample_install(). */
 void sample_wrap(int signo, struct sigaction *action);

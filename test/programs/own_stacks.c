@@ -1,6 +1,6 @@
 /* A program that sizes its stacks: its coroutines have the few bytes that they need, and so has its
  * signal stack, which gets no signal. Or the signal stack is large, with a handler for an overflow
- * of the main one. */
+ * of the main one. Or, as in .NET, the handler of a fault leaves the signal stack and needs it later. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -105,6 +105,39 @@ static void work_in_a_coroutine(void)
 	CHECK(!swapcontext(&caller, &coroutine));
 }
 
+static char *page;
+
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+	static char elsewhere[APART_BYTES];
+	volatile unsigned int kept[128];
+
+	(void)signo;
+	(void)context;
+	for (unsigned int i = 0; i < 128; i++)
+		kept[i] = i;
+	CHECK(!getcontext(&coroutine));
+	coroutine.uc_stack = (stack_t){ .ss_sp = elsewhere, .ss_size = sizeof(elsewhere) };
+	coroutine.uc_link = &caller;
+	makecontext(&coroutine, work, 0);
+	CHECK(!swapcontext(&caller, &coroutine));
+	for (unsigned int i = 0; i < 128; i++)
+		CHECK(kept[i] == i);
+	CHECK(info->si_addr == page);
+	CHECK(!mprotect(page, APART_BYTES, PROT_READ | PROT_WRITE));
+}
+
+static void fault_as_dotnet(void)
+{
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	CHECK(!sigaddset(&action.sa_mask, SIGRTMIN));
+	CHECK(!sigaction(SIGSEGV, &action, NULL));
+	page = mmap(NULL, APART_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(page != MAP_FAILED);
+	*(volatile char *)page = 1;
+}
+
 static void on_overflow(int signo)
 {
 	(void)signo;
@@ -137,6 +170,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "small")) {
 		start_one_next_to_a_small_one();
+		return 0;
+	}
+	if (!strcmp(argv[1], "left")) {
+		fault_as_dotnet();
 		return 0;
 	}
 	work(); /* until an engine has started */
