@@ -169,19 +169,30 @@ static long do_write(const long a[])
 	return write((int)a[0], (const void *)a[1], (size_t)a[2]);
 }
 
-#define LOG_EVENT_MAX 64
+/* Bytes of an event of the log before its text. */
+#define LOG_HEADER_MAX 24
 
-/* True for an event of the log that a thread has started or ended. async-profiler writes it to the recording in that
- * thread, which would wait twice for the proxy. The event begins with its length. */
+/* True for an event of the log that a thread has started or ended, or has loaded a library. async-profiler writes it to
+ * the recording in that thread, and holds a lock of the recording meanwhile. The thread would wait for the proxy. If a
+ * signal ended the process then, async-profiler could not finish the recording. The event begins with its length, a padded
+ * number of five bytes. */
 static bool is_log_of_thread(const uint8_t *data, size_t length)
 {
-	static const char *const texts[] = { "thread_start: 0x", "thread_end: 0x" };
+	static const char *const texts[] = { "thread_start: 0x", "thread_end: 0x", "dlopen: " };
+	size_t event = 0;
 
-	if (length > LOG_EVENT_MAX || (*data & 0x7f) != length)
+	if (length < LOG_HEADER_MAX)
 		return false;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (memmem(data, length, texts[i], strlen(texts[i])))
+	for (size_t i = 0; i < 5; i++)
+		event |= (size_t)(data[i] & 0x7f) << (7 * i);
+	if (event != length)
+		return false;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		size_t size = strlen(texts[i]), most = LOG_HEADER_MAX + size;
+
+		if (memmem(data, length < most ? length : most, texts[i], size))
 			return true;
+	}
 	return false;
 }
 
