@@ -310,6 +310,22 @@ int tracee_fail_to_stop(struct tracee *tracee, int err)
 	}
 }
 
+static int look_for_life(struct tracee *tracee, pid_t tid, void *found)
+{
+	char state = tracee_thread_state(tracee->pid, tid);
+
+	*(bool *)found |= state && !strchr("ZX", state);
+	return -EAGAIN;
+}
+
+/* True when all threads have ended, and nothing has waited for the process yet. */
+static bool is_zombie(struct tracee *tracee)
+{
+	bool is_alive = false;
+
+	return tracee_visit_threads(tracee, look_for_life, &is_alive) == -EAGAIN && !is_alive;
+}
+
 /* A thread that waits is better than one that runs. */
 static int thread_choose(struct tracee *tracee)
 {
@@ -317,6 +333,8 @@ static int thread_choose(struct tracee *tracee)
 
 	if (err == -EAGAIN)
 		err = tracee_visit_threads(tracee, thread_try, (void *)(uintptr_t) "RI");
+	if (err == -EAGAIN && is_zombie(tracee))
+		err = -ESRCH;
 	return err ? tracee_fail_to_stop(tracee, err) : 0;
 }
 

@@ -165,6 +165,33 @@ START_TEST(worker_of_the_kernel_is_not_stopped)
 }
 END_TEST
 
+static void child_exit(void)
+{
+	_exit(0);
+}
+
+static int work_never(void *unused)
+{
+	(void)unused;
+	ck_abort();
+	return 0;
+}
+
+START_TEST(zombie_has_ended)
+{
+	char problem[TRACEE_PROBLEM_MAX] = "";
+	struct tracee tracee = { .problem = problem };
+	siginfo_t end;
+
+	child_start(child_exit);
+	tracee.pid = child;
+	ck_assert_int_eq(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT), 0);
+	ck_assert_int_eq(tracee_with_thread(&tracee, work_never, NULL), -ESRCH);
+	ck_assert_str_eq(problem, "it has ended");
+	child_end();
+}
+END_TEST
+
 #endif
 
 int main(void)
@@ -175,6 +202,7 @@ int main(void)
 	tcase_add_test(tcase, waits_after_an_ignored_signal);
 	tcase_add_test(tcase, wait_ends_after_a_handler);
 	tcase_add_test(tcase, worker_of_the_kernel_is_not_stopped);
+	tcase_add_test(tcase, zombie_has_ended);
 #endif
 	return suite_run(tcase);
 }
