@@ -12,6 +12,7 @@
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
 #include "preload/interpose/sample.h"
+#include "preload/interpose/sandbox.h"
 
 #define ENTRIES     256
 #define ENTRY_BYTES 16
@@ -63,7 +64,7 @@ void program_handler_run(int signo, siginfo_t *info, void *context, unsigned int
 static void handler_note(int signo, ucontext_t *context)
 {
 	program_handled++;
-	if (!sample_has_ended_call(context))
+	if (!sandbox_is_entered() && !sample_has_ended_call(context))
 		restart_program_handler((uintptr_t)CONTEXT_SP(context));
 	sample_program_handler(signo, context);
 }
@@ -73,7 +74,8 @@ __attribute__((used)) void program_handler_run(int signo, siginfo_t *info, void 
 {
 	if (__builtin_expect(thread_data_is_own(context), 1))
 		handler_note(signo, context);
-	fatal_note_handled(signo);
+	if (__builtin_expect(!sandbox_is_entered(), 1))
+		fatal_note_handled(signo);
 	if (__builtin_expect(__atomic_load_n(&resets, __ATOMIC_RELAXED) >> (signo - 1) & 1, 0))
 		fatal_reinstall(signo);
 	((sample_handler)handlers[index])(signo, info, context);

@@ -26,6 +26,13 @@ static bool is_filter(const void *argument)
 	return memory_probe(last);
 }
 
+static atomic_bool is_entered;
+
+bool sandbox_is_entered(void)
+{
+	return atomic_load_explicit(&is_entered, memory_order_relaxed);
+}
+
 void sandbox_begin(bool has_filter, const void *filter)
 {
 	const struct interpose_hooks *hooks = hooks_get();
@@ -33,6 +40,8 @@ void sandbox_begin(bool has_filter, const void *filter)
 
 	if (!hooks || (has_filter && !is_filter(filter)))
 		return;
+	if (!exit_is_vfork_child())
+		atomic_store(&is_entered, true);
 	hooks->before_sandbox(armed);
 	fatal_remove();
 	if (armed) /* memory of a child of vfork(2) is its parent's */

@@ -13,6 +13,10 @@
  * exists. */
 void sandbox_begin(bool has_filter, const void *filter);
 
+/* True when sandbox_begin() has ended profiling in this process or an ancestor: then handlers and
+ * interposers make no system calls of their own. Async-signal-safe. */
+bool sandbox_is_entered(void);
+
 /* Older headers lack it. */
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59

@@ -69,23 +69,30 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
-/* Its parent is not in the sandbox. It sends a signal, whose handler runs on a stack of the program, and then kills it. */
+/* Its parent is not in the sandbox. It sends a signal twice, whose handler runs on a stack of the program: during a
+ * wait, and after it. Then it kills the child. */
 static int be_killed(const char *how)
 {
 	static char memory[1 << 16];
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
-	pid_t parent = getpid(), pid = fork();
+	struct timespec minute = { .tv_sec = 60 };
+	pid_t parent = getpid(), pid;
 	int status;
 
+	CHECK(!sigaction(SIGINT, &action, NULL));
+	pid = fork();
 	if (!pid) {
 		CHECK(!sigaltstack(&(stack_t){ .ss_sp = memory, .ss_size = sizeof(memory) }, NULL));
-		CHECK(!sigaction(SIGUSR1, &action, NULL));
 		enter(how);
+		CHECK(syscall(SYS_pselect6, 0, NULL, NULL, NULL, &minute, NULL) == -1 &&
+		      errno == EINTR);
 		for (;;)
 			work(1000);
 	}
-	work(300);
-	CHECK(getpid() == parent && !kill(pid, SIGUSR1));
+	for (int i = 0; i < 2; i++) {
+		work(i ? 100 : 300);
+		CHECK(getpid() == parent && !kill(pid, SIGINT));
+	}
 	work(100);
 	CHECK(!kill(pid, SIGTERM) && waitpid(pid, &status, 0) == pid);
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
