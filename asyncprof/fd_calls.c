@@ -465,10 +465,16 @@ static bool call_makes_signals(long number)
 	       number == SYS_timer_delete || number == SYS_perf_event_open || number == SYS_tgkill;
 }
 
+/* async-profiler's hooks of malloc(3) read the thread's id. In a forked child their events are dropped, and the child
+ * may be in a sandbox that forbids that call. So each thread has the same id there. */
+#define CHILD_THREAD 1
+
 /* By the calling conventions of Linux the six arguments are where those of a variadic function are. Like syscall(2),
  * this passes on undefined values for arguments that a call does not have. */
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+	if (number == SYS_gettid && owner_process_is_parent())
+		return CHILD_THREAD;
 	if (call_makes_signals(number) && owner_process_is_other()) {
 		errno = EPERM;
 		return -1;

@@ -21,9 +21,14 @@ void owner_process_reset_in_child(void)
 	atomic_store(&owner, NO_OWNER);
 }
 
+bool owner_process_is_parent(void)
+{
+	return atomic_load_explicit(&owner, memory_order_relaxed) == NO_OWNER;
+}
+
 bool owner_process_is_other(void)
 {
 	pid_t process = atomic_load_explicit(&owner, memory_order_relaxed);
 
-	return process && process != system_process();
+	return process == NO_OWNER || (process && process != system_process());
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -69,6 +70,17 @@ static void on_signal(int signo)
 	(void)signo;
 }
 
+/* Of sizes that the C library has without a system call, if it was called before. */
+static void allocate(void)
+{
+	for (int i = 0; i < 10000; i++) {
+		void *volatile block = malloc(100);
+
+		CHECK(block);
+		free(block);
+	}
+}
+
 /* Its parent is not in the sandbox. It sends a signal twice, whose handler runs on a stack of the program: during a
  * wait, and after it. Then it kills the child. */
 static int be_killed(const char *how)
@@ -83,7 +95,9 @@ static int be_killed(const char *how)
 	pid = fork();
 	if (!pid) {
 		CHECK(!sigaltstack(&(stack_t){ .ss_sp = memory, .ss_size = sizeof(memory) }, NULL));
+		allocate();
 		enter(how);
+		allocate();
 		CHECK(syscall(SYS_pselect6, 0, NULL, NULL, NULL, &minute, NULL) == -1 &&
 		      errno == EINTR);
 		for (;;)
