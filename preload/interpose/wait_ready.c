@@ -8,6 +8,7 @@
 #include "preload/interpose/mask.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
+#include "preload/interpose/sandbox.h"
 #include "preload/interpose/wait.h"
 
 /* The value of CALL, which waits at EPOLL (-1: without epoll) between two iterations. If it GOES_ON, it is within
@@ -35,7 +36,9 @@ static COLD int fds_first(const struct pollfd *fds)
 {
 	struct pollfd first;
 
-	return memory_copy(&first, (uintptr_t)fds, sizeof(first)) ? first.fd : -1;
+	if (sandbox_is_entered() || !memory_copy(&first, (uintptr_t)fds, sizeof(first)))
+		return -1;
+	return first.fd;
 }
 
 static inline bool poll_continues_iteration(const struct pollfd *fds, nfds_t count)
@@ -107,7 +110,7 @@ static COLD size_t count_sets(int count, fd_set *const sets[3], int *one)
 	uint64_t all[FD_SETSIZE / 64] = { 0 }, words[FD_SETSIZE / 64];
 	size_t found = 0, used = (size_t)(count + 63) / 64;
 
-	if (count > FD_SETSIZE)
+	if (count > FD_SETSIZE || sandbox_is_entered())
 		return 2;
 	for (size_t i = 0; i < 3; i++) {
 		if (!sets[i] || !memory_copy(words, (uintptr_t)sets[i], used * sizeof(*words)))

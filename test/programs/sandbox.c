@@ -1,12 +1,15 @@
 /* Works, enters a seccomp sandbox in the way of its first argument, with only write, exit, return from
- * a handler, and pselect6 allowed, waits and works there in inside(), and ends as its second argument says.
+ * a handler, ppoll and pselect6 allowed, waits and works there in inside(), and ends as its second argument says.
  * "asks" enters no sandbox, but checks whether there is seccomp. */
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +24,7 @@ static struct sock_filter filter[] = {
 	ON_CALL(SYS_exit_group, SECCOMP_RET_ALLOW),
 	ON_CALL(SYS_rt_sigreturn, SECCOMP_RET_ALLOW),
 	ON_CALL(SYS_pselect6, SECCOMP_RET_ALLOW),
+	ON_CALL(SYS_ppoll, SECCOMP_RET_ALLOW),
 	OTHERWISE(SECCOMP_RET_KILL_PROCESS),
 };
 static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
@@ -51,6 +55,18 @@ static void enter(const char *how)
 		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
 }
 
+/* As an event loop that waits at an epoll does for an answer. */
+static void wait_ready(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	struct pollfd one = { .fd = -1, .events = POLLIN };
+	fd_set none;
+
+	FD_ZERO(&none);
+	CHECK(!ppoll(&one, 1, &moment, NULL));
+	CHECK(!pselect(1, &none, NULL, NULL, &moment, NULL));
+}
+
 void inside(void);
 
 /* The mask is the first word of the last argument. */
@@ -61,6 +77,7 @@ __attribute__((noinline)) void inside(void)
 	struct timespec moment = { .tv_nsec = 1000000 };
 
 	CHECK(!syscall(SYS_pselect6, 0, NULL, NULL, NULL, &moment, pair));
+	wait_ready();
 	work(300);
 	atomic_signal_fence(memory_order_seq_cst); /* a call, not a jump */
 }
@@ -114,8 +131,12 @@ static int be_killed(const char *how)
 
 int main(int argc, char **argv)
 {
-	CHECK(argc == 3);
+	struct epoll_event event;
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+
+	CHECK(argc == 3 && epoll >= 0);
 	work(300);
+	CHECK(!epoll_wait(epoll, &event, 1, 1));
 	if (!strcmp(argv[2], "killed"))
 		return be_killed(argv[1]);
 	enter(argv[1]);

@@ -24,7 +24,7 @@ for way in "prctl exit" "seccomp _exit" "threads killed" "asks exit"; do
 	plain=$(ended "$sandbox" "$how" "$end")
 	for engine in $(engines); do
 		rm -rf "$work/reports" && mkdir "$work/reports"
-		said=$(ended profiled "$work/reports" "$engine" CPU_INTERVAL=1ms NATIVE_MEM=16k \
+		said=$(ended profiled "$work/reports" "$engine" CPU_INTERVAL=1ms NATIVE_MEM=16k STALLS=10ms \
 			"$sandbox" "$how" "$end")
 		[ "$said" = "$plain" ] || fail "$way, $engine: $said"
 		[ -n "$(find "$work/reports" -name '*.jfr')" ] || fail "$way, $engine: no report"
