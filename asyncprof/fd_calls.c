@@ -473,7 +473,7 @@ static bool call_makes_signals(long number)
  * this passes on undefined values for arguments that a call does not have. */
 long engine_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (number == SYS_gettid && owner_process_is_parent())
+	if (number == SYS_gettid && owner_process_is_child())
 		return CHILD_THREAD;
 	if (call_makes_signals(number) && owner_process_is_other()) {
 		errno = EPERM;

@@ -21,7 +21,7 @@ void owner_process_reset_in_child(void)
 	atomic_store(&owner, NO_OWNER);
 }
 
-bool owner_process_is_parent(void)
+bool owner_process_is_child(void)
 {
 	return atomic_load_explicit(&owner, memory_order_relaxed) == NO_OWNER;
 }

@@ -15,10 +15,10 @@ void owner_process_reset_in_child(void);
 
 /* True in a forked child that has called owner_process_reset_in_child(). Without a system call, which a sandbox may
  * forbid: the hooks of malloc(3) also run there. Async-signal-safe. */
-bool owner_process_is_parent(void);
+bool owner_process_is_child(void);
 
 /* True if another process loaded async-profiler: this one is its child, also by a system call that is not interposed.
- * Without a system call where owner_process_is_parent(). Async-signal-safe. */
+ * Without a system call where owner_process_is_child(). Async-signal-safe. */
 bool owner_process_is_other(void);
 
 #endif
