@@ -318,6 +318,7 @@ static void (*const child_resets[])(void) = {
 	region_after_fork,
 
 	exit_disarm,
+	altstack_reset_in_child,
 	sample_after_fork,
 	fatal_after_fork,
 

@@ -14,6 +14,7 @@
 
 #include "arch/arch.h"
 #include "arch/stacks.h"
+#include "core/memory/given_stacks.h"
 #include "core/memory/index_stack.h"
 #include "core/memory/region.h"
 #include "core/system.h"
@@ -62,6 +63,7 @@ static __thread struct {
 	bool is_removed;                 /* for the current exec */
 	stack_t shown;                   /* what the program sees while our stack is in use */
 	uintptr_t given_low, given_high; /* the program's stack that the kernel uses; 0: none */
+	uint32_t claim;                  /* of that stack */
 } mine __attribute__((tls_model("initial-exec")));
 
 static char *stack_at(uint32_t index)
@@ -136,21 +138,26 @@ void altstack_free(void *stack)
 		index_stack_push(&pool.free, stack_next, index + 1);
 }
 
-/* STACK is the one that the kernel uses from now on; NULL: ours. */
-static void altstack_note_given(const stack_t *stack)
+/* STACK, with CLAIM, is the one that the kernel uses from now on; NULL: ours. */
+static void altstack_note_given(const stack_t *stack, uint32_t claim)
 {
 	bool none = !stack || stack->ss_flags & SS_DISABLE;
 
+	if (claim != mine.claim)
+		given_stack_release(mine.claim);
+	mine.claim = claim;
 	mine.given_low = none ? 0 : (uintptr_t)stack->ss_sp;
 	mine.given_high = none ? 0 : mine.given_low + stack->ss_size;
 }
 
-static int altstack_use_given(const stack_t *stack)
+static int altstack_use_given(const stack_t *stack, uint32_t claim)
 {
 	int err = REAL(sigaltstack)(stack, NULL);
 
 	if (!err)
-		altstack_note_given(stack);
+		altstack_note_given(stack, claim);
+	else if (claim != mine.claim)
+		given_stack_release(claim);
 	return err;
 }
 
@@ -167,35 +174,10 @@ static int altstack_use_own(stack_t *before)
 	}
 	if (!err) {
 		mine.shown = (stack_t){ .ss_flags = SS_DISABLE };
-		altstack_note_given(NULL);
+		altstack_note_given(NULL, 0);
 		thread_data_note(mine.ours);
 	}
 	return err;
-}
-
-void altstack_install(void *stack, uintptr_t low, uintptr_t high)
-{
-	stack_t before;
-
-	mine.ours = stack;
-	mine.low = low;
-	mine.high = high;
-	/* Another library may have installed one before. */
-	if (stack && !altstack_use_own(&before) && !(before.ss_flags & SS_DISABLE))
-		altstack_use_given(&before);
-}
-
-void altstack_install_main(void)
-{
-	uintptr_t top = getauxval(AT_EXECFN), size = MAIN_STACK_MAX;
-	struct rlimit limit;
-
-	if (!top || system_limit(RLIMIT_STACK, &limit))
-		top = size = 0;
-	else if (limit.rlim_cur < size)
-		size = limit.rlim_cur;
-	thread_data_begin();
-	altstack_install(first_threads, top - size, top);
 }
 
 static bool stack_contains(const char *stack, uintptr_t address)
@@ -209,6 +191,8 @@ void altstack_remove(void)
 	char *ours = mine.ours;
 	stack_t before;
 
+	given_stack_release(mine.claim);
+	mine.claim = 0;
 	if (!ours || stack_contains(ours, (uintptr_t)__builtin_frame_address(0)) ||
 	    REAL(sigaltstack)(&none, &before))
 		return; /* the thread ends in a handler on that stack */
@@ -217,6 +201,11 @@ void altstack_remove(void)
 		REAL(sigaltstack)(&before, NULL);
 	mine.ours = NULL;
 	altstack_free(ours);
+}
+
+void altstack_reset_in_child(void)
+{
+	given_stacks_reset_in_child(mine.claim);
 }
 
 void altstack_before_exec(void)
@@ -251,25 +240,53 @@ static int altstack_replace(const stack_t *stack)
 		return -1;
 	mine.disarms = false; /* the program's setting */
 	mine.shown = *stack;
-	altstack_note_given(NULL);
+	altstack_note_given(NULL, 0);
 	return 0;
 }
 
-/* Install STACK; if it is too small or none, one of our stacks with the same settings. */
+/* Install STACK; if it is too small, another thread's or none, one of our stacks with the same settings. */
 static int altstack_set(const stack_t *stack)
 {
 	bool none = (stack->ss_flags & ~SS_AUTODISARM) ==
 		    SS_DISABLE; /* the kernel refuses other flags */
+	uint32_t claim = none || stack_is_too_small(stack)
+				 ? 0
+				 : given_stack_claim((uintptr_t)stack->ss_sp, mine.claim);
 
-	if (!none && !stack_is_too_small(stack))
-		return altstack_use_given(stack);
+	if (claim)
+		return altstack_use_given(stack, claim);
 	if (!mine.ours && !none)
 		mine.ours = altstack_allocate();
 	if (!mine.ours)
-		return altstack_use_given(stack);
+		return altstack_use_given(stack, 0);
 	if (none)
 		return altstack_use_own(NULL);
 	return altstack_replace(stack);
+}
+
+void altstack_install(void *stack, uintptr_t low, uintptr_t high)
+{
+	stack_t before;
+
+	mine.ours = stack;
+	mine.low = low;
+	mine.high = high;
+	/* Another library may have installed one before. */
+	if (stack && !altstack_use_own(&before) && !(before.ss_flags & SS_DISABLE))
+		altstack_set(&before);
+}
+
+void altstack_install_main(void)
+{
+	uintptr_t top = getauxval(AT_EXECFN), size = MAIN_STACK_MAX;
+	struct rlimit limit;
+
+	if (!top || system_limit(RLIMIT_STACK, &limit))
+		top = size = 0;
+	else if (limit.rlim_cur < size)
+		size = limit.rlim_cur;
+	thread_data_begin();
+	altstack_install(first_threads, top - size, top);
 }
 
 /* Change NOW, from the kernel, to what the program has set. */

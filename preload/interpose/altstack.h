@@ -9,8 +9,8 @@ typedef void (*sample_handler)(int signo, siginfo_t *info, void *context);
 
 /* A sample must not need space on the program's stack. A thread may have a few free bytes only, or run on a stack of
  * its own making. The kernel writes up to 4 KiB, or 12 with the registers of the newest processors. So each thread
- * of the program without an alternate signal stack, or with a small one, gets one from us. The program does not see
- * it. */
+ * of the program without an alternate signal stack, with a small one, or with that of another thread, gets one from us.
+ * The program does not see it. */
 
 /* Allocate a stack for a new thread; NULL when there is no memory. It is installed or freed. */
 void *altstack_allocate(void);
@@ -24,6 +24,9 @@ void altstack_install_main(void);
 
 /* Remove and free the calling thread's stack at its end. */
 void altstack_remove(void);
+
+/* In a forked child. */
+void altstack_reset_in_child(void);
 
 /* Before an exec, and when it has failed: remove and install the calling thread's stack. The kernel would keep SS_AUTODISARM
  * for the next program, which sigaltstack(2) shows. Async-signal-safe. */

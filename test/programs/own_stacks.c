@@ -1,6 +1,6 @@
 /* A program that sizes its stacks: its coroutines have the few bytes that they need, and so has its
  * signal stack, which gets no signal. Or the signal stack is large, with a handler for an overflow
- * of the main one. Or, as in .NET, the handler of a fault leaves the signal stack and needs it later. */
+ * of the main one. Or threads share one, as Varnish's. Or, as in .NET, the handler of a fault leaves the signal stack and needs it later. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -95,6 +95,30 @@ static void start_one_next_to_a_small_one(void)
 	CHECK(!pthread_join(thread, NULL));
 }
 
+/* A thread with the signal stack of all others, which is only for a handler that ends the process. */
+static void *work_next_to_a_shared_one(void *shared)
+{
+	stack_t now;
+
+	CHECK(!sigaltstack(shared, NULL));
+	work();
+	CHECK(!sigaltstack(NULL, &now));
+	CHECK(now.ss_sp == ((stack_t *)shared)->ss_sp && !now.ss_flags);
+	return shared;
+}
+
+static void start_next_to_a_shared_one(void)
+{
+	static char memory[2 * APART_BYTES];
+	stack_t shared = { .ss_sp = memory, .ss_size = sizeof(memory) };
+	pthread_t threads[24];
+
+	for (int i = 0; i < 24; i++)
+		CHECK(!pthread_create(&threads[i], NULL, work_next_to_a_shared_one, &shared));
+	for (int i = 0; i < 24; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+}
+
 static void work_in_a_coroutine(void)
 {
 	CHECK(!getcontext(&coroutine));
@@ -170,6 +194,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "small")) {
 		start_one_next_to_a_small_one();
+		return 0;
+	}
+	if (!strcmp(argv[1], "shared")) {
+		start_next_to_a_shared_one();
 		return 0;
 	}
 	if (!strcmp(argv[1], "left")) {

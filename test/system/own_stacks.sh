@@ -1,7 +1,7 @@
 #!/bin/bash
 # In a program with a signal stack, a sample needs no space on the other stacks. Coroutines may have the smallest
 # stacks that work, and the program gets the signal for a stack overflow. Its signal stack may be too small for a
-# sample, or unmapped. A handler of .NET leaves that stack, and needs it later.
+# sample, unmapped, or shared by threads. A handler of .NET leaves that stack, and needs it later.
 . "$(dirname "$0")/agent.inc"
 
 own_stacks=$(program own_stacks)
@@ -23,6 +23,7 @@ expect() {
 expect 0 coroutine
 expect 0 small
 expect 0 unmapped
+expect 0 shared
 expect 0 left
 expect 7 overflow
 echo ok
