@@ -1,4 +1,4 @@
-/* The executable of this process: path, name, kind. */
+/* The executable of this process: path, name, kind. And whether the process has changed its root directory. */
 #include "core/executable.h"
 
 #include <elf.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "core/shared.h"
 #include "core/system.h"
 
 /* Smallest page size of any processor. */
@@ -121,4 +122,28 @@ bool process_is_emulator(void)
 		return false;
 	target[length] = '\0';
 	return name_is_emulator(path_base_name(target));
+}
+
+static bool process_root_read(struct stat *st)
+{
+	return !kernel_call4(SYS_newfstatat, AT_FDCWD, (long)"/", (long)st, 0);
+}
+
+void process_root_capture(void)
+{
+	struct stat st;
+
+	if (!process_root_read(&st))
+		return;
+	shared->root.is_known = true;
+	shared->root.dev = st.st_dev;
+	shared->root.ino = st.st_ino;
+}
+
+bool process_root_has_changed(void)
+{
+	struct stat st;
+
+	return shared->root.is_known && process_root_read(&st) &&
+	       (st.st_dev != shared->root.dev || st.st_ino != shared->root.ino);
 }

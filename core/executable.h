@@ -1,4 +1,4 @@
-/* The executable of this process: path, name, kind. */
+/* The executable of this process: path, name, kind. And whether the process has changed its root directory. */
 #ifndef CORE_EXECUTABLE_H
 #define CORE_EXECUTABLE_H
 
@@ -14,5 +14,12 @@ void executable_name(char *name, size_t size);
 
 /* True when this process emulates another processor, as qemu-aarch64 does. */
 bool process_is_emulator(void);
+
+/* Remember the root directory, in the constructor. */
+void process_root_capture(void);
+
+/* True when the calling thread has another root directory than the remembered one. A forked child may call chroot(2)
+ * before its agent starts: the agent must leave no directories there. Any thread; errno is preserved. */
+bool process_root_has_changed(void);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/disposition.h"
+#include "core/executable.h"
 #include "core/fd.h"
 #include "core/format.h"
 #include "core/futex.h"
@@ -73,8 +74,8 @@ static bool fd_may_be_log(int fd)
 static int log_path_open(void)
 {
 	int fd = system_open(shared->log.path,
-			     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-				     O_NOFOLLOW,
+			     O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW |
+				     (process_root_has_changed() ? 0 : O_CREAT),
 			     0644);
 
 	if (fd < 0 || fd_may_be_log(fd))

@@ -172,6 +172,13 @@ struct shared {
 		_Atomic uint64_t agent_ns;    /* CPU time of the agent's thread for these samples */
 	} costs[COST_KINDS];
 
+	/* core/executable.h */
+	struct {
+		bool is_known;
+		dev_t dev;
+		ino_t ino;
+	} root;
+
 	/* core/log.h */
 	struct {
 		int level;                  /* enum log_level */

@@ -456,6 +456,7 @@ static int capture_environment(void)
 {
 	int err = start_environment_capture(environ);
 
+	process_root_capture();
 	if (err)
 		log_error("cannot copy the environment: %s; profiling is off in this process",
 			  error_text(-err));

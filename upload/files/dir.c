@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/executable.h"
 #include "core/fd.h"
 
 #ifndef RENAME_NOREPLACE
@@ -45,7 +46,7 @@ int dir_make(const char *path, mode_t mode)
 	int fd, err;
 
 	fd = dir_open(AT_FDCWD, path, 0);
-	if (fd != -ENOENT)
+	if (fd != -ENOENT || process_root_has_changed())
 		return fd;
 	err = dir_make_parents(path, mode);
 	fd = dir_open(AT_FDCWD, path, 0);
@@ -57,7 +58,7 @@ static int dir_make_private_at(int at, const char *name)
 	struct stat st;
 	int fd, err;
 
-	if (mkdirat(at, name, 0700) && errno != EEXIST)
+	if (!process_root_has_changed() && mkdirat(at, name, 0700) && errno != EEXIST)
 		return -errno;
 	fd = dir_open(at, name, O_NOFOLLOW);
 	if (fd < 0) {

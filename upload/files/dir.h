@@ -1,4 +1,5 @@
-/* Directories that the agent writes to: create, open and check. */
+/* Directories that the agent writes to: create, open and check. After the program has changed its root directory,
+ * nothing is created: what is missing is -ENOENT. */
 #ifndef UPLOAD_FILES_DIR_H
 #define UPLOAD_FILES_DIR_H
 

@@ -12,6 +12,7 @@
 
 #include "core/agent/files_removed.h"
 #include "core/clock.h"
+#include "core/executable.h"
 #include "core/fd.h"
 #include "core/log.h"
 #include "upload/files/dir.h"
@@ -92,6 +93,17 @@ static bool process_has_no_files(int err)
 	return err == -ESRCH || (err == -ENOENT && files_are_removed());
 }
 
+/* True if the agent has not created the directory because the program has changed its root; that is logged. */
+static bool folder_is_outside(const struct folder *folder, int err)
+{
+	if (err != -ENOENT || !folder->path || !process_root_has_changed())
+		return false;
+	log_warn("%s does not exist in the program's new root directory; it gets no profiles of "
+		 "this process",
+		 folder->path);
+	return true;
+}
+
 /* If another user owns the directory, it is opened again for each profile: the owner or the
  * process's user may change. */
 static int local_open_named(struct folder *folder, const char *path)
@@ -110,7 +122,7 @@ static int local_open_named(struct folder *folder, const char *path)
 		log_info("the program has given up access to files; %s gets no profiles of this "
 			 "process",
 			 folder->path);
-	else if (err < 0)
+	else if (err < 0 && !folder_is_outside(folder, err))
 		log_error("cannot open " OPTION_PREFIX "LOCAL_DIR %s: %s", folder->path,
 			  strerror(-err));
 	return err < 0 ? err : 0;
@@ -136,7 +148,8 @@ static int folder_open_private(struct folder *folder, bool quiet)
 {
 	folder->private = true;
 	folder->dir = place_private(&folder->path);
-	if (folder->dir < 0 && !quiet && !process_has_no_files(folder->dir))
+	if (folder->dir < 0 && !quiet && !process_has_no_files(folder->dir) &&
+	    !folder_is_outside(folder, folder->dir))
 		log_error("cannot keep profiles in %s: %s; set " OPTION_PREFIX "LOCAL_DIR",
 			  folder->path ? folder->path : "a directory",
 			  place_error_text(folder->dir));
