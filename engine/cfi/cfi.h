@@ -29,7 +29,7 @@ struct unwind_table {
  * sets *OUT, -ENOENT when there is no row at all, -ENOMEM, or -EFBIG. */
 int cfi_compile(struct unwind_table **out, const struct cfi_source *source);
 
-/* The number of the row for OFFSET from the start of the code, from 1 on; 0: none.
+/* The number of the row for OFFSET from the start of the code, from 1 on; 0: none, or TABLE is damaged.
  * Async-signal-safe, as are the next two functions. They are in a header so that the handler's code
  * inlines them. */
 static inline uint32_t unwind_table_row(const struct unwind_table *table, uint64_t offset)
@@ -42,6 +42,8 @@ static inline uint32_t unwind_table_row(const struct unwind_table *table, uint64
 		return 0;
 	begin = table->first[region];
 	end = table->first[region + 1];
+	if (begin > end || end > table->rows)
+		return 0;
 	while (begin < end) {
 		middle = begin + (end - begin) / 2;
 		if (table->low[middle] <= low)
@@ -59,7 +61,7 @@ static inline uint64_t unwind_table_row_begin(const struct unwind_table *table, 
 {
 	uint64_t region = offset >> 16;
 
-	while (table->first[region] >= row)
+	while (region && table->first[region] >= row)
 		region--;
 	return region << 16 | table->low[row - 1];
 }

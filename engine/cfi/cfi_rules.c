@@ -12,6 +12,10 @@ _Alignas(ARCH_PAGE_MAX) struct unwind_rule unwind_rules[RULES_MAX];
 
 #define CHAINS 8192
 
+/* Rows of one chain that a lookup compares. A longer chain is damaged: a program's memory test, which
+ * writes to all pages, may have made a cycle of it. */
+#define CHAIN_MAX 256
+
 static struct {
 	_Alignas(ARCH_PAGE_MAX) _Atomic uint16_t chains[CHAINS]; /* the newest row; 0: none */
 	uint16_t next[RULES_MAX];
@@ -19,6 +23,7 @@ static struct {
 } rule_index;
 
 _Static_assert(sizeof(unwind_rules) % ARCH_PAGE_MAX == 0, "nothing else is emptied with it");
+_Static_assert(UINT16_MAX < RULES_MAX, "no row is outside, even in a damaged chain");
 
 /* Set at run time, so that the file need not contain the rows. */
 void cfi_rules_init(void)
@@ -56,6 +61,16 @@ static uint16_t row_acquire(void)
 	return 0;
 }
 
+static uint16_t chain_find(const _Atomic uint16_t *chain, const struct unwind_rule *rule)
+{
+	uint16_t row = atomic_load_explicit(chain, memory_order_acquire);
+
+	for (int i = 0; row && i < CHAIN_MAX; i++, row = rule_index.next[row])
+		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
+			return row;
+	return 0;
+}
+
 /* Two concurrent calls may add the same rule, which is harmless. */
 static uint16_t chain_add(_Atomic uint16_t *chain, const struct unwind_rule *rule)
 {
@@ -74,6 +89,7 @@ static uint16_t chain_add(_Atomic uint16_t *chain, const struct unwind_rule *rul
 uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 {
 	_Atomic uint16_t *chain;
+	uint16_t row;
 
 	if (rule->kind == RULE_NONE)
 		return RULE_INDEX_NONE;
@@ -82,11 +98,8 @@ uint16_t cfi_rule_intern(const struct unwind_rule *rule)
 	if (rule->kind == RULE_SIGNAL)
 		return RULE_INDEX_SIGNAL;
 	chain = chain_of(rule);
-	for (uint16_t row = atomic_load_explicit(chain, memory_order_acquire); row;
-	     row = rule_index.next[row])
-		if (!memcmp(&unwind_rules[row], rule, sizeof(*rule)))
-			return row;
-	return chain_add(chain, rule);
+	row = chain_find(chain, rule);
+	return row ? row : chain_add(chain, rule);
 }
 
 size_t cfi_rule_count(void)

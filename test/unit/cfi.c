@@ -10,6 +10,9 @@
 #include "arch/arch.h"
 #include "test/fixtures/suite.h"
 
+/* For its chains, which one test damages. */
+#include "engine/cfi/cfi_rules.c"
+
 #define TEXT  0x10000u  /* link address of the code */
 #define FRAME 0x200000u /* and of .eh_frame */
 #define SP    ARCH_SP
@@ -370,6 +373,50 @@ START_TEST(rules_run_out)
 }
 END_TEST
 
+/* A memory test of the program, as in a crash handler, writes to all pages, also while samples are
+ * taken: chains become cycles, and rows of a table lie outside it. */
+START_TEST(damaged_chain)
+{
+	struct unwind_rule first = { .kind = RULE_SP, .offset = 8 }, other = first;
+	uint16_t row;
+
+	rule_index.next[UINT16_MAX] = UINT16_MAX;
+	for (int i = 0; i < 2; i++) {
+		row = cfi_rule_intern(&first);
+		rule_index.next[row] = i ? UINT16_MAX : row;
+		do
+			other.offset++;
+		while (chain_of(&other) != chain_of(&first));
+		row = cfi_rule_intern(&other);
+		ck_assert_mem_eq(&unwind_rules[row], &other, sizeof(other));
+		ck_assert_uint_eq(cfi_rule_intern(&other), row);
+	}
+}
+END_TEST
+
+START_TEST(damaged_table)
+{
+	struct section section = { .length = 0 };
+	struct unwind_table *table = NULL;
+	struct cfi_source source;
+
+	put_cie(&section, "zR");
+	put_fde(&section, 0, TEXT + 0x100, 0x100, "", 0);
+	put_u32(&section, 0);
+	source = source_of(&section);
+	ck_assert_int_eq(cfi_compile(&table, &source), 0);
+	ck_assert_uint_ne(unwind_table_find(table, 0x180), RULE_INDEX_NONE);
+	for (int i = 0; i < 2; i++) {
+		memset(table->first, i ? 0xff : 0x55, (table->regions + 1) * sizeof(uint32_t));
+		ck_assert_uint_eq(unwind_table_find(table, 0x180), RULE_INDEX_NONE);
+		ck_assert_uint_eq(unwind_table_row_begin(table, 0x20180, 1), table->low[0]);
+		table->first[0] = 0;
+		ck_assert_uint_eq(unwind_table_find(table, 0x180), RULE_INDEX_NONE);
+	}
+	free(table);
+}
+END_TEST
+
 START_TEST(nothing_there)
 {
 	struct section section = { .length = 0 };
@@ -430,6 +477,8 @@ int main(void)
 	tcase_add_test(tests, rules_are_shared);
 	tcase_add_test(tests, rules_of_several_threads);
 	tcase_add_test(tests, rules_run_out);
+	tcase_add_test(tests, damaged_chain);
+	tcase_add_test(tests, damaged_table);
 	tcase_add_test(tests, nothing_there);
 	tcase_add_test(tests, spoilt);
 	return suite_run(tests);
