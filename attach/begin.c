@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "arch/attached.h"
@@ -156,17 +157,62 @@ static int limit_settings(void)
 	return 0;
 }
 
+/* Address space of tables, which are mostly untouched: 58 MiB for script functions, 19 MiB for workspaces of walks, 5 MiB
+ * for labels, and the rest for threads. */
+#define TABLES_BYTES ((size_t)112 << 20)
+
+/* A stack for a continued call (attach/thread_area.h). Stacks may use three quarters of the region. */
+#define THREAD_BYTES ((size_t)128 << 10)
+
+/* Return the number of the program's threads: the directory has two links and one for each. */
+static size_t count_threads(void)
+{
+	struct stat tasks;
+	long err = kernel_call4(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0);
+
+	return err || tasks.st_nlink < 2 ? REGION_BYTES / THREAD_BYTES : tasks.st_nlink - 2;
+}
+
+/* Return the size of the region. It is smaller than the preload's: there are no signal stacks and there is no async-profiler,
+ * and setrlimit(2) is not interposed, so that a program that limits its address space later must have room. */
+static size_t region_bytes(void)
+{
+	size_t bytes = TABLES_BYTES + count_threads() * THREAD_BYTES;
+
+	if (!config.memory_bytes || bytes >= REGION_BYTES ||
+	    config.memory_bytes >= REGION_BYTES - bytes)
+		return REGION_BYTES;
+	return bytes + config.memory_bytes;
+}
+
+/* The tracer has reserved a region of the maximum size. */
+static int use_reserved_region(void)
+{
+	const uintptr_t reserved_end = channel->region + channel->region_bytes;
+	size_t bytes = region_bytes();
+	int err;
+
+	if (bytes > channel->region_bytes)
+		bytes = channel->region_bytes;
+	err = region_begin_at(channel->region, bytes);
+	if (!err) {
+		uintptr_t end = shared->region.start + shared->region.bytes;
+
+		kernel_call4(SYS_munmap, (long)end, (long)(reserved_end - end), 0, 0);
+	}
+	return err;
+}
+
 static int prepare_memory(void)
 {
-	int err = channel->region ? region_begin_at(channel->region, channel->region_bytes)
-				  : region_begin(REGION_BYTES);
+	int err = channel->region ? use_reserved_region() : region_begin(region_bytes());
 
 	shared->is_attached = true;
 	shared->attached = (struct attached_range){
 		.start = channel->start,
 		.bytes = channel->bytes,
 		.region = shared->region.start,
-		.region_bytes = channel->region ? channel->region_bytes : shared->region.bytes,
+		.region_bytes = shared->region.bytes,
 	};
 	thread_area_describe(&shared->attached);
 	if (!err)

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/memory/region.h"
 #include "core/shared.h"
 #include "core/system.h"
 
@@ -108,7 +109,8 @@ struct thread_area *thread_area_of(uint32_t index, pid_t tid)
 uintptr_t thread_area_stack_top(struct thread_area *area)
 {
 	if (!area->stack) {
-		area->stack = system_map(STACK_BYTES);
+		if (region_has_room_for_stacks(STACK_BYTES))
+			area->stack = system_map(STACK_BYTES);
 		if (!area->stack)
 			return 0;
 		system_empty_in_children(area->stack, STACK_BYTES);

@@ -131,13 +131,17 @@ attached || fail "no headers: $(cat "$work/err")"
 detached || fail "no headers: $(cat "$work/err")"
 end 0
 
-# The agent's address space counts for the program's limit.
-begin sh -c 'ulimit -v 900000; echo ready; while read -r line; do :; done; echo ok'
-attached || fail "a limit of address space: $(cat "$work/err")"
-size=$(awk '/^VmSize/ { print int($2 / 1024) }' "/proc/$pid/status")
-[ "$size" -lt 150 ] || fail "a limit of address space: $size MiB"
-detached || fail "a limit of address space: $(cat "$work/err")"
-end 0
+# The agent's address space counts for the program's limit, also for one that it sets later.
+for limit in 'ulimit -v 900000' :; do
+	begin sh -c "$limit; echo ready; while read -r line; do :; done; echo ok"
+	attached || fail "a limit of address space: $limit: $(cat "$work/err")"
+	size=$(awk '/^VmSize/ { print int($2 / 1024) }' "/proc/$pid/status")
+	[ "$size" -lt 150 ] || fail "a limit of address space: $limit: $size MiB"
+	detached || fail "a limit of address space: $limit: $(cat "$work/err")"
+	size=$(awk '/^VmSize/ { print int($2 / 1024) }' "/proc/$pid/status")
+	[ "$size" -lt 20 ] || fail "a limit of address space: $limit: $size MiB after detach"
+	end 0
+done
 
 # A handler of the program that has interrupted a continued wait is not left without its memory.
 begin "$(program deep_handler)" $((2 << 20))
