@@ -187,23 +187,29 @@ static bool wall_is_asked(const struct thread *t, const struct thread_wall *w)
 	return w->asked && thread_clock_is_under_way(&t->clock);
 }
 
+static void wall_look(struct thread *t, struct wait *wait, uint64_t cpu_ns, struct wait_seen *seen)
+{
+	wait_look(wait, atomic_load(&t->tid), cpu_ns, seen);
+	wall_set_continued_call(t, wait);
+}
+
 /* True if T, which has used a little CPU time since its sample, still waits at its known place. A thread that waits for one
  * thing after the other may use as little in between. */
-static bool wall_is_back_asleep(const struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
+static bool wall_is_back_asleep(struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
 {
 	struct wait now = { 0 };
 	bool is_same;
 
 	if (w->wait.state != WAIT_WAITING)
 		return true;
-	wait_look(&now, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wall_look(t, &now, cpu_ns, &w->seen);
 	is_same = wait_is_same_place(&now, &w->wait);
 	wait_clear(&now);
 	return is_same;
 }
 
 /* Some CPU time is allowed at the first check after each sample. Later checks count every nanosecond as a move. */
-static bool wall_is_asleep(const struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
+static bool wall_is_asleep(struct thread *t, struct thread_wall *w, uint64_t cpu_ns)
 {
 	bool asleep = cpu_ns == w->cpu_ns ||
 		      (!w->settled && cpu_ns - w->cpu_ns <= WALL_BACK_TO_SLEEP_NS &&
@@ -275,7 +281,7 @@ static void wall_look_at_sleeper(struct thread *t, struct thread_wall *w)
 {
 	if (w->wait.state != WAIT_UNKNOWN)
 		return;
-	wait_look(&w->wait, atomic_load(&t->tid), w->cpu_ns, &w->seen);
+	wall_look(t, &w->wait, w->cpu_ns, &w->seen);
 	if (w->wait.state != WAIT_WAITING)
 		wait_clear(&w->wait);
 	wall_find_owner(&w->wait, t);
@@ -381,7 +387,7 @@ static void wall_request(struct thread *t, struct thread_wall *w, uint64_t cpu_n
 	struct thread_call call;
 	struct wait wait = { 0 };
 
-	wait_look(&wait, atomic_load(&t->tid), cpu_ns, &w->seen);
+	wall_look(t, &wait, cpu_ns, &w->seen);
 	wall_find_owner(&wait, t);
 	if (w->known && wait.state == WAIT_WAITING && !wall_is_asked(t, w) &&
 	    !thread_context_may_exist() && wall_place_is_same(&w->place, &wait)) {

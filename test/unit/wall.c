@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/random.h"
+#include "core/shared.h"
 #include "engine/collect/tick_rate.h"
 #include "engine/runtime/runtimes.h"
 #include "engine/sample/ready_wait.h"
@@ -166,6 +167,15 @@ void wait_look(struct wait *wait, pid_t tid, uint64_t cpu_ns, struct wait_seen *
 	*wait = found;
 }
 
+void wait_set_call(struct wait *wait, pid_t tid, const struct thread_call *call)
+{
+	(void)tid;
+	wait->number = call->number;
+	wait->sp = call->sp;
+	wait->pc = call->pc;
+	wait->first = call->arguments[0];
+}
+
 /* By the open file, and by any file. */
 static bool is_over, has_ended;
 
@@ -304,6 +314,7 @@ static void setup(void)
 static void teardown(void)
 {
 	wall_stop();
+	shared->preload.code_bytes = 0;
 }
 
 /* The visits of NUMBER intervals from START on; the first is FIRST. */
@@ -737,6 +748,47 @@ START_TEST(a_sleeper_that_waits_for_something_else)
 	ck_assert_uint_eq(threads[0].interrupted, 3);
 	sleeps(0, 0x40);
 	expect_event(1, 100, 0x30, JFR_STATE_SLEEPING, 1);
+}
+END_TEST
+
+/* The signal has ended its call, which the handler makes again, or has the kernel continue. */
+static const struct {
+	long number;
+	uintptr_t first;
+	unsigned interrupted; /* at each visit if the call is not the noted one */
+} continued_calls[] = {
+	{ SYS_pselect6, 3, 1 },
+	{ SYS_restart_syscall, 0, 1 },
+	{ SYS_pselect6, 4, 3 },
+};
+
+START_TEST(a_call_that_the_handler_continues)
+{
+	const struct thread_call noted = {
+		.number = SYS_pselect6, .arguments = { 3 }, .sp = 0x1000, .pc = 0x20
+	};
+
+	begin(1);
+	finds(WAIT_WAITING, WAIT_SLEEP);
+	found.sp = noted.sp;
+	found.pc = noted.pc;
+	found.first = noted.arguments[0];
+	visit(0, 1);
+	thread_call_write(&threads[0].slot.call, &noted);
+	sleeps(0, 0x20);
+	threads[0].cpu_ns += WALL_BACK_TO_SLEEP_NS;
+	shared->preload.code = 0x5000;
+	shared->preload.code_bytes = 0x100;
+	found.number = continued_calls[_i].number;
+	found.first = continued_calls[_i].first;
+	found.sp = 0x900;
+	found.pc = 0x5010;
+	visit(1, 2);
+	ck_assert_uint_eq(threads[0].interrupted, continued_calls[_i].interrupted);
+	wall_flush(NULL);
+	ck_assert_uint_eq(event_count, 1);
+	expect_event(0, 100, 0x20, JFR_STATE_SLEEPING,
+		     continued_calls[_i].interrupted == 1 ? 3 : 1);
 }
 END_TEST
 
@@ -1373,6 +1425,8 @@ int main(void)
 	tcase_add_test(tests, an_owners_stack_waits_for_memory);
 	tcase_add_test(tests, off_for_a_while);
 	tcase_add_loop_test(tests, a_sleeper_that_waits_for_something_else, 0, 2);
+	tcase_add_loop_test(tests, a_call_that_the_handler_continues, 0,
+			    sizeof(continued_calls) / sizeof(continued_calls[0]));
 	tcase_add_test(tests, a_sleeper_that_is_woken_and_has_no_processor);
 	tcase_add_test(tests, an_event_loops_wait_that_has_just_ended);
 	tcase_add_test(tests, a_call_after_an_event_loops_wait);
