@@ -50,12 +50,6 @@ bool thread_labels_exist(void)
 	return atomic_load(&blocks);
 }
 
-/* True when the thread has ended without releasing its block. */
-static bool is_stale(pid_t tid)
-{
-	return kernel_call4(SYS_tgkill, system_process(), tid, 0, 0) == -ESRCH;
-}
-
 /* Extend the used part of the table to COUNT blocks. */
 static void labels_extend_used(uint32_t count)
 {
@@ -70,7 +64,7 @@ static struct block *labels_acquire_block(struct block *all, pid_t tid, bool sta
 	for (uint32_t i = 0; i < THREADS_MAX; i++) {
 		pid_t was = atomic_load_explicit(&all[i].tid, memory_order_relaxed);
 
-		if (was && (!stale || !is_stale(was)))
+		if (was && (!stale || !system_thread_is_gone(was)))
 			continue;
 		labels_extend_used(
 			i +
