@@ -111,35 +111,32 @@ static int run_once(pid_t pid, const struct work *work, struct answer *answer)
 	return answer->err;
 }
 
-static int run(pid_t pid, const struct work *work, struct answer *answer)
+static int run(pid_t pid, const struct work *work, bool *has_begun,
+	       char problem[TRACEE_PROBLEM_MAX])
 {
 	uint64_t deadline = clock_monotonic_ns() + SECONDS(TRACEE_SEARCH_SECONDS);
+	struct answer answer;
 	int err;
 
-	while ((err = run_once(pid, work, answer)) == -EAGAIN || err == -ETIMEDOUT) {
+	while ((err = run_once(pid, work, &answer)) == -EAGAIN || err == -ETIMEDOUT) {
 		if (clock_monotonic_ns() > deadline)
 			break;
 		tracee_pause();
 	}
+	*has_begun = answer.has_begun;
+	memcpy(problem, answer.problem, sizeof(answer.problem));
 	return err;
 }
 
 int running_attach(const struct inject_request *request, bool *has_begun,
 		   char problem[TRACEE_PROBLEM_MAX])
 {
-	struct answer answer;
-	int err = run(request->pid, &(struct work){ inject_agent, request }, &answer);
-
-	*has_begun = answer.has_begun;
-	memcpy(problem, answer.problem, sizeof(answer.problem));
-	return err;
+	return run(request->pid, &(struct work){ inject_agent, request }, has_begun, problem);
 }
 
 int running_detach(pid_t pid, const struct attached_range *range, char problem[TRACEE_PROBLEM_MAX])
 {
-	struct answer answer;
-	int err = run(pid, &(struct work){ remove_agent, range }, &answer);
+	bool has_begun;
 
-	memcpy(problem, answer.problem, sizeof(answer.problem));
-	return err;
+	return run(pid, &(struct work){ remove_agent, range }, &has_begun, problem);
 }
