@@ -140,6 +140,6 @@ bool thread_list_is_only_main(void)
 		system_sleep(SETTLE_NS);
 	others = thread_count_others();
 	/* If one of them ended in between, two of the program's may be there. */
-	return !thread_is_starting() && thread_count_is(others + 1) &&
+	return !thread_is_starting() && thread_count() == others + 1 &&
 	       thread_count_others() == others;
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "arch/attached.h"
@@ -31,6 +30,7 @@
 #include "core/start_environment.h"
 #include "core/system.h"
 #include "engine/cfi/cfi_lookup.h"
+#include "engine/process/thread_count.h"
 #include "engine/sample/sampler.h"
 #include "preload/image/image.h"
 #include "preload/interpose/fatal.h"
@@ -164,22 +164,13 @@ static int limit_settings(void)
 /* A stack for a continued call (attach/thread_area.h). Stacks may use three quarters of the region. */
 #define THREAD_BYTES ((size_t)128 << 10)
 
-/* Return the number of the program's threads: the directory has two links and one for each. */
-static size_t count_threads(void)
-{
-	struct stat tasks;
-	long err = kernel_call4(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0);
-
-	return err || tasks.st_nlink < 2 ? REGION_BYTES / THREAD_BYTES : tasks.st_nlink - 2;
-}
-
 /* Return the size of the region. It is smaller than the preload's: there are no signal stacks and there is no async-profiler,
  * and setrlimit(2) is not interposed, so that a program that limits its address space later must have room. */
 static size_t region_bytes(void)
 {
-	size_t bytes = TABLES_BYTES + count_threads() * THREAD_BYTES;
+	size_t threads = thread_count(), bytes = TABLES_BYTES + threads * THREAD_BYTES;
 
-	if (!config.memory_bytes || bytes >= REGION_BYTES ||
+	if (!threads || !config.memory_bytes || bytes >= REGION_BYTES ||
 	    config.memory_bytes >= REGION_BYTES - bytes)
 		return REGION_BYTES;
 	return bytes + config.memory_bytes;

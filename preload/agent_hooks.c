@@ -38,7 +38,7 @@
 
 static bool own_threads_are_gone(void)
 {
-	return !own_thread_count() && (thread_count_is(1) || own_thread_none_left());
+	return !own_thread_count() && (thread_count() == 1 || own_thread_none_left());
 }
 
 /* Returns false when there was no agent. A thread counts until the kernel has removed it. */
@@ -53,7 +53,7 @@ static bool end_own_threads(void)
 		system_sleep(50000);
 	until = clock_monotonic_ns() +
 		(thread_alive_count() == 1 ? THREAD_GONE_NS : ENGINE_GONE_NS);
-	while (shared->async_profiler && !thread_count_is(1) && clock_monotonic_ns() < until)
+	while (shared->async_profiler && thread_count() != 1 && clock_monotonic_ns() < until)
 		system_sleep(50000);
 	return true;
 }

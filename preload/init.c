@@ -529,7 +529,7 @@ static int refuse_without_c_library(void)
 	if (program_needs_library())
 		return 0;
 	executable_name(executable, sizeof(executable));
-	if (thread_count_is(1))
+	if (thread_count() == 1)
 		log_warn("%s is statically linked, so it has no use for a preload; profiling is "
 			 "off in this "
 			 "process. `asprof-agent run` and asprof-agent-launch can start it with a "

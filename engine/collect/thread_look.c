@@ -161,12 +161,12 @@ void thread_look(void)
 	uint32_t known = threads_known() + unknown.foreign;
 	ssize_t count;
 
-	if (thread_count_is(known))
+	if (thread_count() == known)
 		return;
 	/* If one thread is unknown and the main thread has no slot, it is that one. This avoids the
 	 * list, which has another cost: the entry of a low-priority agent thread below /proc/self
 	 * makes the parent spin when that thread ends (core/privileges.c). */
-	if (thread_count_is(known + 1) && threads_adopt_main_alone())
+	if (thread_count() == known + 1 && threads_adopt_main_alone())
 		return;
 	count = tids_list(&tids);
 	if (count <= 0) {

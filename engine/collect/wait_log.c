@@ -239,7 +239,7 @@ static void threads_visit(void)
 {
 	bool all_live = true;
 
-	if (!thread_count_is(waits.thread_count + own_thread_count()))
+	if (thread_count() != waits.thread_count + own_thread_count())
 		threads_list();
 	for (size_t i = 0; i < waits.thread_count; i++)
 		all_live &= thread_visit(&waits.threads[i], log_time());

@@ -2,11 +2,9 @@
 #ifndef ENGINE_PROCESS_THREAD_COUNT_H
 #define ENGINE_PROCESS_THREAD_COUNT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the process has COUNT threads; false if the kernel does not report it. Much cheaper than a
- * list of them. Async-signal-safe. */
-bool thread_count_is(size_t count);
+/* The number, or 0 if the kernel does not report it. Much cheaper than a list of the threads. Async-signal-safe. */
+size_t thread_count(void);
 
 #endif
