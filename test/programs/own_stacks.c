@@ -1,6 +1,7 @@
 /* A program that sizes its stacks: its coroutines have the few bytes that they need, and so has its
  * signal stack, which gets no signal. Or the signal stack is large, with a handler for an overflow
- * of the main one. Or threads share one, as Varnish's. Or, as in .NET, the handler of a fault leaves the signal stack and needs it later. */
+ * of the main one. Or threads share one, as Varnish's. Or, as in .NET, the handler of a fault
+ * leaves the signal stack and needs it later. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -176,6 +177,24 @@ static int recurse(int depth)
 	return recurse(depth + 1) + frame[0];
 }
 
+static void overflow(void)
+{
+	work(); /* until an engine has started */
+	recurse(0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "coroutine", work_in_a_coroutine },
+	{ "unmapped", work_after_the_stack_apart },
+	{ "small", start_one_next_to_a_small_one },
+	{ "shared", start_next_to_a_shared_one },
+	{ "left", fault_as_dotnet },
+	{ "overflow", overflow },
+};
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_overflow, .sa_flags = SA_ONSTACK };
@@ -184,26 +203,10 @@ int main(int argc, char **argv)
 	have_a_stack_apart();
 	CHECK(!sigaction(SIGSEGV, &action, NULL));
 	now_s(); /* the loader needs more than a coroutine's stack to resolve a function */
-	if (!strcmp(argv[1], "coroutine")) {
-		work_in_a_coroutine();
-		return 0;
-	}
-	if (!strcmp(argv[1], "unmapped")) {
-		work_after_the_stack_apart();
-		return 0;
-	}
-	if (!strcmp(argv[1], "small")) {
-		start_one_next_to_a_small_one();
-		return 0;
-	}
-	if (!strcmp(argv[1], "shared")) {
-		start_next_to_a_shared_one();
-		return 0;
-	}
-	if (!strcmp(argv[1], "left")) {
-		fault_as_dotnet();
-		return 0;
-	}
-	work(); /* until an engine has started */
-	return recurse(0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (!strcmp(argv[1], cases[i].name)) {
+			cases[i].run();
+			return 0;
+		}
+	return 2;
 }
