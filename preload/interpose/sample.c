@@ -386,23 +386,23 @@ bool sample_is_fault(int signo)
 	return false;
 }
 
+/* FLAGS with SA_ONSTACK, or without it after sample_avoid_signal_stacks(). */
+static int handler_flags(int flags)
+{
+	return atomic_load(&avoids_signal_stacks) ? flags & ~SA_ONSTACK : flags | SA_ONSTACK;
+}
+
 static int sample_install_handler(int signo, int flags)
 {
 	struct disposition wanted = { .handler = (void *)on_sample, .mask = blocked_signals() };
-	int on_stack, err;
+	int now = handler_flags(flags | SA_SIGINFO | SA_RESTART), err;
 
 	do {
-		on_stack = sample_stack_flag();
-		wanted.flags =
-			(unsigned)((flags & ~SA_ONSTACK) | SA_SIGINFO | SA_RESTART | on_stack);
+		wanted.flags = (unsigned)now;
 		err = disposition_set(signo, &wanted, NULL);
-	} while (!err && on_stack != sample_stack_flag());
+		now = handler_flags(now);
+	} while (!err && wanted.flags != (unsigned)now);
 	return err;
-}
-
-int sample_stack_flag(void)
-{
-	return atomic_load(&avoids_signal_stacks) ? 0 : SA_ONSTACK;
 }
 
 static void sample_note_handler(int signo, sample_handler handler, int flags)
@@ -569,7 +569,7 @@ void sample_wrap(int signo, struct sigaction *action)
 	sample_handler handler = action->sa_sigaction;
 
 	action->sa_sigaction = on_sample;
-	action->sa_flags = (action->sa_flags & ~SA_ONSTACK) | sample_stack_flag();
+	action->sa_flags = handler_flags(action->sa_flags);
 	memcpy(&action->sa_mask, &blocked, sizeof(blocked));
 	sample_note_handler(signo, handler, action->sa_flags);
 }

@@ -80,9 +80,6 @@ bool sample_has_ended_call(const ucontext_t *context);
 /* Return the engine's handler for SIGNO, or NULL. Async-signal-safe. */
 sample_handler sample_handler_of(int signo);
 
-/* SA_ONSTACK, or 0 after sample_avoid_signal_stacks(). Async-signal-safe. */
-int sample_stack_flag(void);
-
 /* Put our handler before that of ACTION, which an engine's library installs for SIGNO. The same as sample_install(). */
 void sample_wrap(int signo, struct sigaction *action);
 
