@@ -366,6 +366,8 @@ static int collector_finish_chunk(bool last)
 
 	collector_drain(now_ns);
 	lock_events_write(collector.chunks.jfr, collector.symbols, true);
+	if (last)
+		wall_write_waits(collector.chunks.jfr);
 	wall_flush(collector.chunks.jfr);
 	collector_name_threads(now_ns, last);
 	ticks = clock_ticks();
@@ -447,6 +449,8 @@ int collector_stop(void)
 	if (!collector.chunks.jfr)
 		return 0;
 	wait_for_producers();
+	wall_write_waits(collector.chunks.jfr);
+	collector.late += wall_owed();
 	err = collector_finish_chunk(true);
 	collector_close();
 	return err ? err : collector.early_error;

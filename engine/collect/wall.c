@@ -369,16 +369,21 @@ static void wall_keep_earlier(struct thread_wall *w)
 	w->owed[WAIT_WAITING] = 0;
 }
 
-/* T waits in CALL, which a signal might end: of its stack, only the place of the call is known. */
+/* Write the VISITS of T at WAIT, where no sample has interrupted it: of its stack, only PC is known, the place of the call. */
+static void wall_write_place(struct jfr_writer *jfr, const struct thread *t,
+			     const struct wait *wait, uintptr_t pc, uint32_t visits)
+{
+	wall_use_wait(jfr, wait, NULL);
+	jfr_wall_sample(jfr, clock_ticks(), atomic_load(&t->tid), program_stack(jfr, &pc, 1, true),
+			JFR_STATE_SLEEPING, visits, 0);
+}
+
+/* T waits in CALL, which a signal might end. */
 static void wall_count_uninterrupted(struct thread *t, const struct wait *wait,
 				     const struct thread_call *call, uint32_t visits)
 {
-	uint64_t ticks = clock_ticks();
-
-	wall_use_wait(wall.jfr, wait, NULL);
-	jfr_wall_sample(wall.jfr, ticks, atomic_load(&t->tid),
-			program_stack(wall.jfr, &call->pc, 1, true), JFR_STATE_SLEEPING, visits, 0);
-	threads_counted(t, ticks);
+	wall_write_place(wall.jfr, t, wait, call->pc, visits);
+	threads_counted(t, clock_ticks());
 	cost_add(COST_WALL, 0, visits);
 }
 
@@ -755,6 +760,38 @@ void wall_keep_frames(void)
 			wall.threads[i].pcs[j] = frame_table_keep(wall.threads[i].pcs[j]);
 }
 
+/* Write the visits at WAIT as an event, if their place is known, and clear their number. */
+static void wall_write_wait(struct jfr_writer *jfr, const struct thread *t, struct wait *wait,
+			    uint32_t *visits)
+{
+	if (!*visits || !wait->pc)
+		return;
+	wait_set_cause_by_stack(wait, wall.symbols, &wait->pc, 1);
+	wall_write_place(jfr, t, wait, wait->pc, *visits);
+	*visits = 0;
+}
+
+static void wall_write_waits_of(struct jfr_writer *jfr, const struct thread *t,
+				struct thread_wall *w)
+{
+	for (size_t i = 0; i < WALL_EARLIER_MAX; i++)
+		wall_write_wait(jfr, t, &w->earlier[i].wait, &w->earlier[i].visits);
+	wall_write_wait(jfr, t, &w->asked_wait, &w->owed[WAIT_WAITING]);
+}
+
+static void wall_write_waits_one(void *context, struct thread *t)
+{
+	struct thread_wall *w = wall_state(t);
+
+	if (w)
+		wall_write_waits_of(context, t, w);
+}
+
+void wall_write_waits(struct jfr_writer *jfr)
+{
+	threads_each(wall_write_waits_one, jfr);
+}
+
 static uint64_t wall_owed_visits(const struct thread_wall *w)
 {
 	uint64_t visits = 0;
@@ -763,6 +800,15 @@ static uint64_t wall_owed_visits(const struct thread_wall *w)
 		visits += w->owed[i];
 	for (size_t i = 0; i < WALL_EARLIER_MAX; i++)
 		visits += w->earlier[i].visits;
+	return visits;
+}
+
+uint64_t wall_owed(void)
+{
+	uint64_t visits = 0;
+
+	for (size_t i = 0; i < wall.room; i++)
+		visits += wall_owed_visits(&wall.threads[i]);
 	return visits;
 }
 
@@ -775,6 +821,7 @@ uint64_t wall_end(struct jfr_writer *jfr, struct thread *thread)
 	if (thread->index >= wall.room)
 		return 0;
 	w = &wall.threads[thread->index];
+	wall_write_waits_of(jfr, thread, w);
 	owed = wall_owed_visits(w);
 	wall_state_clear(w);
 	return owed;

@@ -83,8 +83,14 @@ void wall_flush(struct jfr_writer *jfr);
 /* Move every known stack to the new frame table, if there is an old one. */
 void wall_keep_frames(void);
 
-/* Write and free the state of a thread that has ended, before its slot is reaped. Returns the number of visits whose requested
- * sample the thread did not take. */
+/* At the end of a report: write the waits whose requested sample has not arrived, with the place of the call as their stack. A
+ * thread that blocks the signal, or that the kernel does not interrupt, may never take it. */
+void wall_write_waits(struct jfr_writer *jfr);
+
+/* Number of visits whose requested sample has not arrived, and that no event counts. */
+uint64_t wall_owed(void);
+
+/* Write and free the state of a thread that has ended, before its slot is reaped. Returns the same number for this thread. */
 uint64_t wall_end(struct jfr_writer *jfr, struct thread *thread);
 
 #endif

@@ -538,6 +538,32 @@ START_TEST(visits_of_a_thread_that_ends_are_counted)
 }
 END_TEST
 
+/* It blocks the signal: of its stack, the place of each call is known. */
+START_TEST(waits_without_a_sample_are_in_the_report)
+{
+	begin(1);
+	found = (struct wait){ .state = WAIT_WAITING, .sp = 0x1000, .pc = 0x50 };
+	visit(0, 2);
+	found.sp = 0x2000;
+	found.pc = 0x60;
+	visit(2, 1);
+	found = (struct wait){ .state = WAIT_RUNNABLE };
+	visit(3, 1);
+	wall_write_waits(NULL);
+	ck_assert_uint_eq(wall_owed(), 1);
+	ck_assert_uint_eq(event_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(events[i].stack, stack_id(i ? 0x60 : 0x50, 1, true));
+		ck_assert_uint_eq(events[i].samples, i ? 1 : 2);
+		ck_assert_int_eq(events[i].state, JFR_STATE_SLEEPING);
+	}
+	wall_write_waits(NULL);
+	ck_assert_uint_eq(event_count, 2);
+	sleeps(0, 0x20);
+	ck_assert_uint_eq(wall_owed(), 0);
+}
+END_TEST
+
 /* A thread may sleep in an event-loop iteration, which checks its counter for samples. */
 START_TEST(a_sleeper_that_is_counted_is_told)
 {
@@ -1399,6 +1425,7 @@ int main(void)
 	tcase_add_test(tests, a_sleeper_is_interrupted_once_and_counted);
 	tcase_add_test(tests, a_lost_sample_is_requested_again);
 	tcase_add_test(tests, visits_of_a_thread_that_ends_are_counted);
+	tcase_add_test(tests, waits_without_a_sample_are_in_the_report);
 	tcase_add_test(tests, a_sleeper_that_is_counted_is_told);
 	tcase_add_test(tests, a_sleeper_is_counted_in_each_chunk);
 	tcase_add_loop_test(tests, cpu_time_is_a_life_sign, 0, 5);
