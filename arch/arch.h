@@ -19,6 +19,8 @@
  *   ARCH_SYSCALL_ENTRY             assembly: entry point of syscall(2), which jumps to RUN. For two numbers it jumps to
  *                                  what CHOOSE returns, which gets the first three arguments. All arguments, the other
  *                                  registers that a function keeps, and the stack are the caller's there.
+ *   ARCH_UNSEEN_CALL(STATE)        assembly: makes a system call, restores its first five arguments from the thread-local
+ *                                  variable STATE, and jumps to the address that STATE begins with, which it clears
  *   ARCH_START(FUNCTION)           assembly: entry point of a program, which calls FUNCTION with the initial stack
  *   ARCH_SP and others             DWARF numbers of registers. Unwinding needs two callee-saved registers: the frame
  *                                  pointer, and BASE, in which glibc's lazy binding trampoline keeps its frame.
@@ -26,8 +28,8 @@
  *   ARCH_UCONTEXT_SKIP             offset of the ucontext from the stack pointer when a handler returns
  *   ARCH_CODE_RULES                whether engine/modules/code_rules.h decodes this processor's code
  *   CONTEXT_...(CONTEXT)           members of a ucontext_t: program counter, stack pointer, result of a system call,
- *                                  its number, its arguments except the third, return address at the entry of a
- *                                  function
+ *                                  its number, its arguments, the register that ARCH_UNSEEN_CALL jumps by, return
+ *                                  address at the entry of a function
  *
  * and with these functions, all async-signal-safe:
  *

@@ -31,11 +31,24 @@ size_t arch_epilogue(const uint8_t *pc, size_t after);
 /* True when the AFTER bytes at PC are the code that a signal handler returns to. */
 bool arch_is_sigreturn(const uint8_t *pc, size_t after);
 
-/* The number of the system call that has just ended before CONTEXT, if the instruction before it loads the number: from a
- * constant or a register. CODE has the ARCH_LOAD_BYTES bytes before the system call instruction. -1 if another one does,
- * or if the call cannot be made again because its result has replaced an argument. */
-#define ARCH_LOAD_BYTES 5
-long arch_loaded_number(const ucontext_t *context, const uint8_t *code);
+/* Copies memory of this process. False if it cannot be read. */
+typedef bool arch_copy(void *data, uintptr_t address, size_t size);
+
+/* Find the number of the system call that has just ended before CONTEXT. On x86-64 the result replaces it, so follow the code
+ * back to the instruction that sets it: in this function and in its callers, as far as they are called directly. Returns -1
+ * if the number is not certain, and on a processor whose result replaces an argument: the call cannot be made again. COPY
+ * reads memory.
+ *
+ * An indirect jump to an instruction between that one and the call would not be noticed, nor a jump from a distance of more
+ * than 4 KiB. */
+long arch_call_number(const ucontext_t *context, arch_copy *copy);
+
+/* True when the thread has executed no instruction since the kernel ended the system call before CONTEXT; false after
+ * arch_mark_call(), and always on other processors than x86-64. */
+bool arch_call_has_just_ended(const ucontext_t *context);
+
+/* Mark CONTEXT, which is after a system call, by a register that such a call changes. */
+void arch_mark_call(ucontext_t *context);
 
 /* True when the BEFORE bytes that end at PC may be a call instruction. */
 bool arch_is_behind_call(const uint8_t *pc, size_t before);

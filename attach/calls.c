@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "arch/attached.h"
+#include "arch/code.h"
 #include "arch/remote.h"
 #include "core/disposition.h"
 #include "core/kernel.h"

@@ -44,7 +44,8 @@ CFLAGS_engine_sample_sampler := $(SIGNAL_FLAGS)
 CFLAGS_asyncprof_signal_handlers := -fno-stack-protector
 CFLAGS_preload_interpose_sample := -fno-stack-protector
 CFLAGS_preload_interpose_program_handler := -fno-stack-protector
-CFLAGS_preload_interpose_stream := -fno-stack-protector
+CFLAGS_preload_interpose_unseen_call := -fno-stack-protector
+CFLAGS_preload_interpose_wait_limit := -fno-stack-protector
 CFLAGS_preload_interpose_restart := -fno-stack-protector
 
 # It runs in a thread that no C library knows, and a sanitizer asks for the thread's stack if a function does not

@@ -61,6 +61,8 @@
 	"	.cfi_def_cfa_offset 0\n"                        \
 	"	br x16\n"
 
+#define ARCH_UNSEEN_CALL(state) "	brk #1\n" /* not used: see ARCH_ARGUMENT_REMAINS */
+
 #define ARCH_START(function)                                        \
 	__asm__(".globl _start\n_start:\n\tmov x29, #0\n"           \
 		"\tmov x30, #0\n\tmov x0, sp\n\tbl " #function "\n" \
@@ -81,9 +83,11 @@
 #define CONTEXT_NUMBER(context)    ((context)->uc_mcontext.regs[8])
 #define CONTEXT_ARGUMENT1(context) ((context)->uc_mcontext.regs[0])
 #define CONTEXT_ARGUMENT2(context) ((context)->uc_mcontext.regs[1])
+#define CONTEXT_ARGUMENT3(context) ((context)->uc_mcontext.regs[2])
 #define CONTEXT_ARGUMENT4(context) ((context)->uc_mcontext.regs[3])
 #define CONTEXT_ARGUMENT5(context) ((context)->uc_mcontext.regs[4])
 #define CONTEXT_ARGUMENT6(context) ((context)->uc_mcontext.regs[5])
+#define CONTEXT_SCRATCH(context)   ((context)->uc_mcontext.regs[16])
 #define CONTEXT_CALLER(context)    ((context)->uc_mcontext.regs[30])
 
 static inline long kernel_call6(long number, long a, long b, long c, long d, long e, long f)

@@ -93,9 +93,20 @@ uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
 	return address + (uintptr_t)((intptr_t)(int32_t)(word << 6) >> 4);
 }
 
-long arch_loaded_number(const ucontext_t *context, const uint8_t *code)
+long arch_call_number(const ucontext_t *context, arch_copy *copy)
 {
 	(void)context;
-	(void)code;
+	(void)copy;
 	return -1;
+}
+
+bool arch_call_has_just_ended(const ucontext_t *context)
+{
+	(void)context;
+	return false;
+}
+
+void arch_mark_call(ucontext_t *context)
+{
+	(void)context;
 }

@@ -56,6 +56,20 @@
 	"	.cfi_adjust_cfa_offset -56\n"                   \
 	"	jmp *%rax\n"
 
+/* A system call leaves cx and 11 undefined. */
+#define ARCH_UNSEEN_CALL(state)                       \
+	"	syscall\n"                                  \
+	"	mov " state "@gottpoff(%rip), %rcx\n" \
+	"	mov %fs:8(%rcx), %rdi\n"                    \
+	"	mov %fs:16(%rcx), %rsi\n"                   \
+	"	mov %fs:24(%rcx), %rdx\n"                   \
+	"	mov %fs:32(%rcx), %r10\n"                   \
+	"	mov %fs:40(%rcx), %r8\n"                    \
+	"	mov %fs:(%rcx), %r11\n"                     \
+	"	movq $0, %fs:(%rcx)\n"                      \
+	"	mov %r11, %rcx\n"                           \
+	"	jmp *%r11\n"
+
 /* The kernel leaves argc, argv and envp on the stack, and no return address. */
 #define ARCH_START(function)                                 \
 	__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n" \
@@ -76,9 +90,11 @@
 #define CONTEXT_NUMBER(context)    ((context)->uc_mcontext.gregs[REG_RAX])
 #define CONTEXT_ARGUMENT1(context) ((context)->uc_mcontext.gregs[REG_RDI])
 #define CONTEXT_ARGUMENT2(context) ((context)->uc_mcontext.gregs[REG_RSI])
+#define CONTEXT_ARGUMENT3(context) ((context)->uc_mcontext.gregs[REG_RDX])
 #define CONTEXT_ARGUMENT4(context) ((context)->uc_mcontext.gregs[REG_R10])
 #define CONTEXT_ARGUMENT5(context) ((context)->uc_mcontext.gregs[REG_R8])
 #define CONTEXT_ARGUMENT6(context) ((context)->uc_mcontext.gregs[REG_R9])
+#define CONTEXT_SCRATCH(context)   ((context)->uc_mcontext.gregs[REG_R11])
 #define CONTEXT_CALLER(context)    (*(const uintptr_t *)CONTEXT_SP(context))
 
 static inline long kernel_call6(long number, long a, long b, long c, long d, long e, long f)

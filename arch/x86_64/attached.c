@@ -77,19 +77,8 @@ void arch_call_arguments(const ucontext_t *context, uintptr_t arguments[6])
 		arguments[i] = (uintptr_t)context->uc_mcontext.gregs[registers[i]];
 }
 
-/* The instruction stores the address that it returns to. */
-bool arch_call_has_just_ended(const ucontext_t *context)
-{
-	return context->uc_mcontext.gregs[REG_RCX] == context->uc_mcontext.gregs[REG_RIP];
-}
-
 void arch_make_call(ucontext_t *context, long number)
 {
 	context->uc_mcontext.gregs[REG_RIP] -= ARCH_SYSTEM_CALL_BYTES;
 	context->uc_mcontext.gregs[REG_RAX] = number;
-}
-
-void arch_mark_call(ucontext_t *context)
-{
-	context->uc_mcontext.gregs[REG_RCX] = 0;
 }

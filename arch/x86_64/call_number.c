@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include "arch/arch.h"
-#include "arch/attached.h"
 #include "arch/code.h"
 #include "arch/x86_64/instruction.h"
 
@@ -30,8 +29,9 @@
 
 #define CODE_PAGE 4096
 
-/* Registers that functions preserve: bx, bp, 12 to 15. */
-#define PRESERVED 0xf028u
+/* Registers that functions preserve: bx, bp, 12 to 15. System calls preserve all but ax, cx and 11. */
+#define PRESERVED    0xf028u
+#define KEPT_BY_CALL 0xf7ecu
 
 struct search {
 	const ucontext_t *context;
@@ -156,13 +156,13 @@ static bool is_jumped_to_from_far(const struct search *s)
 }
 
 /* Instructions without jumps to them, which are examined once: the address of their end, and above it their bytes. */
-static _Atomic uint64_t straight[STRAIGHT_KEPT];
+static _Atomic uint64_t straight_code[STRAIGHT_KEPT];
 
 /* True if the instructions from AT to the end were executed one after the other. */
 static bool is_straight(const struct search *s)
 {
 	uint64_t end = s->from + s->end, key = end | (uint64_t)(s->end - s->at) << ADDRESS_BITS;
-	_Atomic uint64_t *kept = &straight[end % STRAIGHT_KEPT];
+	_Atomic uint64_t *kept = &straight_code[end % STRAIGHT_KEPT];
 
 	if (atomic_load(kept) == key)
 		return true;
@@ -242,7 +242,7 @@ static bool enter_caller(struct search *s)
 
 static bool is_unchanged(const struct search *s, unsigned number)
 {
-	return PRESERVED & REGISTER_BIT(number) && !(s->written & REGISTER_BIT(number));
+	return KEPT_BY_CALL & REGISTER_BIT(number) && !(s->written & REGISTER_BIT(number));
 }
 
 /* The number that INSTRUCTION at AT loads, or -1. */

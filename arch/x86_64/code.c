@@ -97,22 +97,13 @@ uintptr_t arch_branch_target(const uint8_t *code, uintptr_t address)
 	return code[0] == 0xe8 || code[0] == 0xe9 ? address + 5 + (uintptr_t)(intptr_t)offset : 0;
 }
 
-/* "mov $number,%eax", or "mov %register,%eax" with a register that the call does not change. */
-long arch_loaded_number(const ucontext_t *context, const uint8_t *code)
+/* The instruction stores the address that it returns to. */
+bool arch_call_has_just_ended(const ucontext_t *context)
 {
-	static const int8_t registers[16] = { -1,      -1,      REG_RDX, REG_RBX, -1,      REG_RBP,
-					      REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, -1,
-					      REG_R12, REG_R13, REG_R14, REG_R15 };
-	const uint8_t *move = code + ARCH_LOAD_BYTES - 2;
-	int32_t number;
-	int source;
+	return context->uc_mcontext.gregs[REG_RCX] == context->uc_mcontext.gregs[REG_RIP];
+}
 
-	if (code[0] == 0xb8) {
-		memcpy(&number, code + 1, sizeof(number));
-		return number;
-	}
-	if (move[0] != 0x89 || (move[1] & 0xc7) != 0xc0)
-		return -1;
-	source = registers[(move[1] >> 3 & 7) + (move[-1] == 0x44 ? 8 : 0)];
-	return source < 0 ? -1 : (int32_t)context->uc_mcontext.gregs[source];
+void arch_mark_call(ucontext_t *context)
+{
+	context->uc_mcontext.gregs[REG_RCX] = 0;
 }

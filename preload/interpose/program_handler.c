@@ -13,6 +13,7 @@
 #include "preload/interpose/restart.h"
 #include "preload/interpose/sample.h"
 #include "preload/interpose/sandbox.h"
+#include "preload/interpose/unseen_call.h"
 
 #define ENTRIES     256
 #define ENTRY_BYTES 16
@@ -64,6 +65,7 @@ void program_handler_run(int signo, siginfo_t *info, void *context, unsigned int
 static void handler_note(int signo, ucontext_t *context)
 {
 	program_handled++;
+	unseen_call_end(context);
 	if (!sandbox_is_entered() && !sample_has_ended_call(context))
 		restart_program_handler((uintptr_t)CONTEXT_SP(context));
 	sample_program_handler(signo, context);

@@ -1,8 +1,10 @@
 /* Restarts of interrupted calls. */
 #include "preload/interpose/restart.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,6 +24,11 @@ static __thread struct {
 	int timer;       /* valid while SHOTS is not 0 */
 	unsigned shots;  /* remaining signals of the timer */
 } current;
+
+__thread uintptr_t interposed_frame;
+__thread unsigned long program_handled;
+__thread struct sample_note sample_note;
+__thread struct masked_wait masked_wait;
 
 /* Number of timers in this process; signals that no timer may use. */
 static _Atomic unsigned timers;
@@ -138,4 +145,14 @@ void restart_after_fork(void)
 	atomic_store(&timers, 0);
 	current.shots = 0;
 	dropped_signals_after_fork();
+}
+
+/* (A handler of the program may run here, and change errno.) */
+void masked_wait_unblock(void)
+{
+	int saved = errno;
+
+	kernel_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&masked_wait.added, 0,
+		     sizeof(masked_wait.added));
+	errno = saved;
 }

@@ -29,6 +29,24 @@ struct restart {
 	uintptr_t outer;  /* frame of the restarted call that this call is part of; 0: none */
 };
 
+/* Frame of the interposer whose call the thread is in; 0: none. The sampling signal's handler continues a call that has none
+ * (unseen_call.h). After siglongjmp(3) out of a call it may be too high, until an outer interposer returns. */
+extern __thread uintptr_t interposed_frame;
+
+/* Begin a call of FRAME. Returns what interposed_end() restores. */
+static inline uintptr_t interposed_begin(uintptr_t frame)
+{
+	uintptr_t outer = interposed_frame;
+
+	interposed_frame = frame;
+	return outer;
+}
+
+static inline void interposed_end(uintptr_t outer)
+{
+	interposed_frame = outer;
+}
+
 /* Return the state before the first try. */
 static inline struct restart restart_prepare(void)
 {
@@ -74,19 +92,21 @@ void restart_after_fork(void);
 
 /* The value of FIRST. If a sample interrupted it, the value of AGAIN, which is repeated as long as only samples
  * interrupt it, and then ENDED is evaluated. INTERRUPTED, FAILED and ENDED are expressions of value_. */
-#define RESTART_THEN(interrupted, failed, ended, first, again) \
-	({                                                     \
-		struct restart restart_ = restart_prepare();   \
-		__typeof__(first) value_ = (first);            \
-                                                               \
-		while (__builtin_expect((interrupted), 0) &&   \
-		       restart_next(&restart_, SAMPLE_FRAME))  \
-			value_ = (again);                      \
-		if (__builtin_expect(restart_.is_on, 0)) {     \
-			restart_end(&restart_, (failed));      \
-			ended;                                 \
-		}                                              \
-		value_;                                        \
+#define RESTART_THEN(interrupted, failed, ended, first, again)          \
+	({                                                              \
+		struct restart restart_ = restart_prepare();            \
+		uintptr_t interposed_ = interposed_begin(SAMPLE_FRAME); \
+		__typeof__(first) value_ = (first);                     \
+                                                                        \
+		while (__builtin_expect((interrupted), 0) &&            \
+		       restart_next(&restart_, SAMPLE_FRAME))           \
+			value_ = (again);                               \
+		if (__builtin_expect(restart_.is_on, 0)) {              \
+			restart_end(&restart_, (failed));               \
+			ended;                                          \
+		}                                                       \
+		interposed_end(interposed_);                            \
+		value_;                                                 \
 	})
 
 #define RESTART_WHILE(interrupted, failed, first, again) \

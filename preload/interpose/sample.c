@@ -17,13 +17,12 @@
 #include "core/timer/dropped_signals.h"
 #include "engine/reading/memory_reader.h"
 #include "engine/reading/thread_data.h"
-#include "engine/sample/ring_wait.h"
 #include "engine/sample/sampler.h"
 #include "preload/interpose/altstack.h"
 #include "preload/interpose/hooks.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
-#include "preload/interpose/stream.h"
+#include "preload/interpose/unseen_call.h"
 
 #define SIGNALS 64
 
@@ -173,21 +172,6 @@ static void note_restart(const ucontext_t *context, uintptr_t before, bool inter
 		restart.to = pc + ARCH_SYSTEM_CALL_BYTES;
 }
 
-/* liburing makes io_uring_enter(2) by an instruction of its own, where no interposer sees it. A time limit starts again. */
-static bool ring_call_repeat(ucontext_t *context)
-{
-	uintptr_t call = (uintptr_t)CONTEXT_PC(context) - ARCH_SYSTEM_CALL_BYTES;
-	uint8_t code[ARCH_LOAD_BYTES];
-
-	if ((long)CONTEXT_RESULT(context) != -EINTR ||
-	    !memory_copy(code, call - sizeof(code), sizeof(code)) ||
-	    arch_loaded_number(context, code) != SYS_io_uring_enter)
-		return false;
-	CONTEXT_NUMBER(context) = SYS_io_uring_enter;
-	CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))call;
-	return true;
-}
-
 /* Faults that an engine's handler may cause, and handles. (Not SIGABRT: watchdogs send it, and abort(3) unblocks it.) */
 static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
 
@@ -258,10 +242,11 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 
 	call_keep_mask(context);
 	by_program = program_handler_is_next(context);
+	if (!by_program && (uintptr_t)CONTEXT_PC(context) == pc && unseen_call_continue(context))
+		return;
 	if (by_program || program_ended_call(pc, sp))
 		CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))pc;
-	else if ((uintptr_t)CONTEXT_PC(context) != pc || stream_restart_call(context) ||
-		 ring_call_repeat(context))
+	else if ((uintptr_t)CONTEXT_PC(context) != pc)
 		return;
 	if (by_program)
 		return;
@@ -274,10 +259,13 @@ static void call_continue(ucontext_t *context, uintptr_t pc, int signo)
 static void sample_take(int signo, siginfo_t *info, ucontext_t *uc)
 {
 	sample_handler handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
-	uintptr_t pc = (uintptr_t)CONTEXT_PC(uc);
 	int saved = errno;
-	bool interrupted = call_was_interrupted(uc);
+	bool interrupted;
+	uintptr_t pc;
 
+	unseen_call_leave(uc);
+	pc = (uintptr_t)CONTEXT_PC(uc);
+	interrupted = call_was_interrupted(uc);
 	if (restart_is_timer(info))
 		; /* its only purpose is to interrupt the call */
 	else if (handler && async_profiler_contains((const void *)handler))
@@ -287,6 +275,7 @@ static void sample_take(int signo, siginfo_t *info, ucontext_t *uc)
 	if (interrupted)
 		call_continue(uc, pc, signo);
 	note_restart(uc, pc, interrupted);
+	unseen_call_resume(uc);
 	errno = saved;
 }
 
@@ -335,8 +324,11 @@ void sample_program_handler(int signo, ucontext_t *context)
 	if (__builtin_expect(masked_wait.added != 0, 0))
 		mask_restore_in(context);
 	restart_end_call(signo, context);
-	if ((long)CONTEXT_RESULT(context) == -EINTR)
-		call_note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
+	if ((long)CONTEXT_RESULT(context) != -EINTR)
+		return;
+	call_note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
+	if (arch_call_has_just_ended(context) && sample_has_ended_call(context))
+		arch_mark_call(context);
 }
 
 static bool signal_is_watched(int signo)

@@ -2,7 +2,6 @@
  * restarts them. If there is no space for all bytes, a signal ends them after a part, which many programs treat as
  * an error. */
 #include "preload/interpose/real.h"
-#include "preload/interpose/stream.h"
 #include "preload/interpose/transfer.h"
 
 TRANSFER_CALL(ssize_t, write, SYS_write, (int fd, const void *data, size_t length),
@@ -54,11 +53,8 @@ TRANSFER_CALL(int, connect, SYS_connect, (int fd, const struct sockaddr *address
 
 EXPORT int setsockopt(int fd, int level, int option, const void *value, socklen_t length)
 {
-	if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO) &&
-	    !__atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED)) {
-		stream_find_code();
+	if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO))
 		__atomic_store_n(&transfer_has_timeouts, true, __ATOMIC_RELAXED);
-	}
 	if (level == SOL_SOCKET && option == SO_LINGER)
 		__atomic_store_n(&transfer_has_linger, true, __ATOMIC_RELAXED);
 	return REAL(setsockopt)(fd, level, option, value, length);

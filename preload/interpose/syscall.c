@@ -12,6 +12,7 @@
 #include "preload/interpose/privilege_calls.h"
 #include "preload/interpose/real.h"
 #include "preload/interpose/sandbox.h"
+#include "preload/interpose/wait_limit.h"
 #include "preload/interpose/wait_raw.h"
 
 /* If the last argument is on the stack, this is slower than entering the kernel directly. */
@@ -80,7 +81,7 @@ __attribute__((used)) long any_syscall(long number, long a, long b, long c, long
 		clone_after_call(number, a, b, result);
 		return result;
 	}
-	if (__builtin_expect(wait_raw_includes(number), 0))
+	if (__builtin_expect(wait_includes(number), 0))
 		return wait_raw((const long[TRANSFER_LONGS]){ number, a, b, c, d, e, f });
 	/* (Our interposers: see namespace.c and address_space.c.) */
 	if (__builtin_expect(number == SYS_unshare, 0))

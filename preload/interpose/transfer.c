@@ -17,7 +17,6 @@
 #include "preload/interpose/real.h"
 
 bool transfer_has_timeouts;
-__thread uintptr_t transfer_frame;
 
 /* What a call transfers, and so how its next part begins. */
 enum unit {
@@ -81,7 +80,7 @@ static const struct row *row_of(long number)
 	return NULL;
 }
 
-uint64_t transfer_start(void)
+uint64_t transfer_time(void)
 {
 	return clock_monotonic_ns();
 }

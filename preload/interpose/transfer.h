@@ -18,14 +18,18 @@ typedef long transfer_enter(const long call[TRANSFER_LONGS]);
 /* The program has set a timeout for a socket. Most programs never do; their calls have one extra load. */
 extern bool transfer_has_timeouts;
 
-/* If sockets may have timeouts: the frame of the function that is in such a call now; 0: none. */
-extern __thread uintptr_t transfer_frame;
-
 /* The program has set SO_LINGER for a socket. */
 extern bool transfer_has_linger;
 
+uint64_t transfer_time(void);
+
 /* Return CLOCK_MONOTONIC in nanoseconds if sockets may have timeouts; otherwise 0. */
-uint64_t transfer_start(void);
+static inline uint64_t transfer_start(void)
+{
+	bool limited = __atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED);
+
+	return __builtin_expect(limited, 0) ? transfer_time() : 0;
+}
 
 /* Continue CALL, whose first try returned VALUE and was interrupted or cut short by a sample. Makes further tries by
  * ENTER, until all is done, or another cause ends the call. START is transfer_start() before the first try. Returns
@@ -34,25 +38,19 @@ long transfer_continue(struct restart *restart, uintptr_t frame, uint64_t start,
 		       transfer_enter *enter, const long call[TRANSFER_LONGS]);
 
 /* The value of FIRST, which makes the system call in the arguments that follow; ENTER repeats it or a part of it. */
-#define TRANSFER(first, enter, ...)                                                              \
-	({                                                                                       \
-		struct restart restart_ = restart_prepare();                                     \
-		const bool limited_ = __atomic_load_n(&transfer_has_timeouts, __ATOMIC_RELAXED); \
-		uint64_t start_ = 0;                                                             \
-		__typeof__(first) value_;                                                        \
-                                                                                                 \
-		if (__builtin_expect(limited_, 0)) {                                             \
-			start_ = transfer_start();                                               \
-			transfer_frame = SAMPLE_FRAME;                                           \
-		}                                                                                \
-		value_ = (first);                                                                \
-		if (__builtin_expect(limited_, 0))                                               \
-			transfer_frame = 0;                                                      \
-		if (__builtin_expect(restart_may_follow(&restart_, SAMPLE_FRAME), 0))            \
-			value_ = (__typeof__(value_))transfer_continue(                          \
-				&restart_, SAMPLE_FRAME, start_, (long)value_, enter,            \
-				(const long[TRANSFER_LONGS]){ __VA_ARGS__ });                    \
-		value_;                                                                          \
+#define TRANSFER(first, enter, ...)                                                   \
+	({                                                                            \
+		struct restart restart_ = restart_prepare();                          \
+		uintptr_t interposed_ = interposed_begin(SAMPLE_FRAME);               \
+		uint64_t start_ = transfer_start();                                   \
+		__typeof__(first) value_ = (first);                                   \
+                                                                                      \
+		if (__builtin_expect(restart_may_follow(&restart_, SAMPLE_FRAME), 0)) \
+			value_ = (__typeof__(value_))transfer_continue(               \
+				&restart_, SAMPLE_FRAME, start_, (long)value_, enter, \
+				(const long[TRANSFER_LONGS]){ __VA_ARGS__ });         \
+		interposed_end(interposed_);                                          \
+		value_;                                                               \
 	})
 
 /* Define the interposer NAME of system call NUMBER, and the function that repeats it. FIRST has its arguments by

@@ -1,4 +1,5 @@
-/* Interposes the calls that wait for time to pass or for a signal: a sample does not end them. */
+/* Interposes the calls that wait for time to pass or for a signal, and those of System V messages and semaphores, which the
+ * kernel does not restart even with SA_RESTART: a sample does not end them. */
 #include <errno.h>
 #include <stdbool.h>
 
@@ -121,4 +122,29 @@ EXPORT int sem_timedwait(sem_t *sem, const struct timespec *end)
 EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *end)
 {
 	return RESTART_SAME(REAL(sem_clockwait)(sem, clock, end));
+}
+
+EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flags)
+{
+	return RESTART_SAME(REAL(msgrcv)(id, message, size, type, flags));
+}
+
+EXPORT int msgsnd(int id, const void *message, size_t size, int flags)
+{
+	return RESTART_SAME(REAL(msgsnd)(id, message, size, flags));
+}
+
+EXPORT int semop(int id, struct sembuf *operations, size_t count)
+{
+	return RESTART_SAME(REAL(semop)(id, operations, count));
+}
+
+EXPORT int semtimedop(int id, struct sembuf *operations, size_t count,
+		      const struct timespec *timeout)
+{
+	int64_t start = wait_start(timeout);
+	struct timespec left;
+
+	return RESTART(REAL(semtimedop)(id, operations, count, timeout),
+		       REAL(semtimedop)(id, operations, count, wait_left(start, timeout, &left)));
 }

@@ -4,6 +4,7 @@
  * With arguments only the second: "followed SIGNAL...": those signals, a profiler's, come as the
  * handler returns; "sent": other code, a profiler's handler, sends the signal that interrupts the
  * calls. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
@@ -324,10 +325,62 @@ static int do_writev(void)
 	return (int)writev(sender, &part, 1);
 }
 
-/* The same by syscall(2). The kernel writes the remaining time over some of the times. */
-static long raw(long number, long a, long b, long c, long d, long e, long f)
+/* Whether raw() uses an instruction of its own, as the code of some languages does. */
+static bool has_own_instruction;
+
+#ifdef __x86_64__
+#define HAS_OWN_INSTRUCTION 1
+static long own_instruction(long number, long a, long b, long c, long d, long e, long f)
 {
-	return syscall(number, a, b, c, d, e, f);
+	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+	long left[] = { a, b, c, d, e, f }, result, a_after, b_after, c_after;
+
+	/* The arguments are the same after the call. */
+	__asm__ volatile("syscall"
+			 : "=a"(result), "=D"(a_after), "=S"(b_after), "=d"(c_after), "+r"(r10),
+			   "+r"(r8), "+r"(r9)
+			 : "0"(number), "1"(a), "2"(b), "3"(c)
+			 : "rcx", "r11", "memory");
+	CHECK(!memcmp(left, (long[]){ a_after, b_after, c_after, r10, r8, r9 }, sizeof(left)));
+	errno = result < 0 ? (int)-result : errno;
+	return result < 0 ? -1 : result;
+}
+#else
+#define HAS_OWN_INSTRUCTION 0
+#define own_instruction     syscall
+#endif
+
+/* The same by syscall(2). The kernel writes the remaining time over some of the times. */
+static __attribute__((noinline)) long raw(long number, long a, long b, long c, long d, long e,
+					  long f)
+{
+	return has_own_instruction ? own_instruction(number, a, b, c, d, e, f)
+				   : syscall(number, a, b, c, d, e, f);
+}
+
+static int raw_recv(void)
+{
+	char byte;
+
+	return (int)raw(SYS_recvfrom, receiver, (long)&byte, 1, 0, 0, 0);
+}
+
+/* The C library's own function, which a program may find by the library's handle. */
+static int library_poll(void)
+{
+	static int (*found)(struct pollfd * fds, nfds_t count, int timeout);
+	struct pollfd fd = { .fd = quiet, .events = POLLIN };
+	void *library;
+
+	if (!HAS_OWN_INSTRUCTION)
+		return do_poll();
+	if (!found) {
+		library = dlopen("libc.so.6", RTLD_LAZY);
+		CHECK(library);
+		found = (__typeof__(found))dlsym(library, "poll");
+		CHECK(found);
+	}
+	return found(&fd, 1, wait_ms);
 }
 
 static int raw_futex(void)
@@ -513,9 +566,7 @@ static int do_splice(void)
 	return (int)splice(receiver, NULL, pipe_end, NULL, 8, 0);
 }
 
-/* Up to glibc 2.40, and only on x86-64, as stream.h explains. */
-#if defined(__x86_64__) && !__GLIBC_PREREQ(2, 41)
-#define STREAMS 1
+#if HAS_OWN_INSTRUCTION /* where such calls continue (unseen_call.h) */
 static FILE *reading, *writing;
 
 static int do_getc(void)
@@ -600,7 +651,7 @@ static const struct wait {
 	{ "sendmsg", do_sendmsg, EAGAIN, false },
 	{ "writev", do_writev, EAGAIN, false },
 	{ "splice", do_splice, EAGAIN, false },
-#ifdef STREAMS
+#if HAS_OWN_INSTRUCTION
 	{ "getc", do_getc, EAGAIN, false },
 	{ "fgets", do_fgets, EAGAIN, false },
 	{ "getline", do_getline, EAGAIN, false },
@@ -624,6 +675,8 @@ static const struct wait {
 	{ "select by number", raw_select, 0, false },
 	{ "epoll_wait by number", raw_epoll_wait, 0, false },
 #endif
+	{ "recv by number", raw_recv, EAGAIN, false },
+	{ "poll of the library", library_poll, 0, false },
 	{ "sigtimedwait by number", raw_sigtimedwait, EAGAIN, false },
 	{ "sigsuspend by number", raw_sigsuspend, 0, true },
 	{ "semtimedop by number", raw_semtimedop, EAGAIN, false },
@@ -696,7 +749,7 @@ static void set_up(void)
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
 	receiver = sockets[0];
 	sender = sockets[0];
-#ifdef STREAMS
+#if HAS_OWN_INSTRUCTION
 	reading = fdopen(receiver, "r");
 	writing = fdopen(sender, "w");
 	CHECK(reading && writing && !setvbuf(writing, NULL, _IONBF, 0));
@@ -718,7 +771,8 @@ static void to_the_end(const struct wait *wait)
 	errno = 0;
 	result = wait->call();
 	if (wait->error ? result != -1 || errno != wait->error : result != 0 || errno) {
-		printf("%s: %d, %s\n", wait->name, result, strerror(errno));
+		printf("%s%s: %d, %s\n", wait->name, has_own_instruction ? ", own" : "", result,
+		       strerror(errno));
 		exit(1);
 	}
 	CHECK(now_ns(CLOCK_MONOTONIC) - start >= END_MS * 1000000ULL - 1000000);
@@ -737,8 +791,8 @@ static void until_signal(const struct wait *wait)
 	result = wait->call();
 	waiting = NULL;
 	if (result != -1 || errno != EINTR || !signals) {
-		printf("%s: %d, %s after %d signals\n", wait->name, result, strerror(errno),
-		       signals);
+		printf("%s%s: %d, %s after %d signals\n", wait->name,
+		       has_own_instruction ? ", own" : "", result, strerror(errno), signals);
 		exit(1);
 	}
 	alarm_every(0);
@@ -768,6 +822,13 @@ static void restarts(void)
 	alarm_every(0);
 }
 
+static void wait_both_ways(const struct wait *wait, bool has_end)
+{
+	if (has_end && !wait->for_ever)
+		to_the_end(wait);
+	until_signal(wait);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
@@ -779,9 +840,11 @@ int main(int argc, char **argv)
 		followers[i - 2] = atoi(argv[i]);
 	CHECK(!sigaction(SIGALRM, &action, NULL) && !sigaction(SIGABRT, &action, NULL));
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
-		if (argc < 2 && !waits[i].for_ever)
-			to_the_end(&waits[i]);
-		until_signal(&waits[i]);
+		wait_both_ways(&waits[i], argc < 2);
+		has_own_instruction = HAS_OWN_INSTRUCTION && strstr(waits[i].name, "by number");
+		if (has_own_instruction)
+			wait_both_ways(&waits[i], argc < 2);
+		has_own_instruction = false;
 	}
 	if (argc < 2)
 		restarts();

@@ -8,7 +8,7 @@
 
 #ifdef __x86_64__
 
-#include "arch/attached.h"
+#include "arch/code.h"
 #include "engine/reading/memory_reader.h"
 
 /* Each function makes pause(2), which is number 34. */

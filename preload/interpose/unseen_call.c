@@ -1,0 +1,281 @@
+/* Continues system calls that no interposer sees. */
+#include "preload/interpose/unseen_call.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "arch/arch.h"
+#include "arch/code.h"
+#include "core/kernel.h"
+#include "engine/reading/memory_reader.h"
+#include "preload/interpose/restart.h"
+#include "preload/interpose/transfer.h"
+#include "preload/interpose/wait_limit.h"
+
+#define ARGUMENTS 5
+
+/* The call in our code: the thread needs these values when it returns. */
+__thread struct {
+	uintptr_t pc;                   /* after the call; 0: there is no call */
+	uintptr_t arguments[ARGUMENTS]; /* as the program passed them */
+	uintptr_t sp;
+	long number;
+	bool is_socket; /* END is that of a socket's timeout */
+	struct wait_limit limit;
+	int64_t end; /* of the limit, by its clock */
+	union wait_left left;
+	bool is_left; /* the handler is between leave and resume */
+} unseen_call __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+extern const char unseen_call_code[] __attribute__((visibility("hidden")));
+extern const char unseen_call_code_end[] __attribute__((visibility("hidden")));
+
+__asm__(".pushsection .text\n"
+	"	.balign 16\n"
+	"	.globl unseen_call_code, unseen_call_code_end\n"
+	"	.hidden unseen_call_code, unseen_call_code_end\n"
+	"	.type unseen_call_code, @function\n"
+	"unseen_call_code:\n" ARCH_UNSEEN_CALL("unseen_call") "unseen_call_code_end:\n"
+							       "	.size unseen_call_code, . - "
+							       "unseen_call_code\n"
+							       "	.popsection\n");
+
+#define SET(place, value) ((place) = (__typeof__(place))(value))
+
+static void arguments_get(const ucontext_t *context, long number, long call[TRANSFER_LONGS])
+{
+	call[0] = number;
+	call[1] = (long)CONTEXT_ARGUMENT1(context);
+	call[2] = (long)CONTEXT_ARGUMENT2(context);
+	call[3] = (long)CONTEXT_ARGUMENT3(context);
+	call[4] = (long)CONTEXT_ARGUMENT4(context);
+	call[5] = (long)CONTEXT_ARGUMENT5(context);
+	call[6] = (long)CONTEXT_ARGUMENT6(context);
+}
+
+static void arguments_set(ucontext_t *context, const long arguments[ARGUMENTS])
+{
+	SET(CONTEXT_ARGUMENT1(context), arguments[0]);
+	SET(CONTEXT_ARGUMENT2(context), arguments[1]);
+	SET(CONTEXT_ARGUMENT3(context), arguments[2]);
+	SET(CONTEXT_ARGUMENT4(context), arguments[3]);
+	SET(CONTEXT_ARGUMENT5(context), arguments[4]);
+}
+
+static bool is_in_code(const ucontext_t *context)
+{
+	uintptr_t start = (uintptr_t)unseen_call_code;
+
+	return (uintptr_t)CONTEXT_PC(context) - start < (uintptr_t)unseen_call_code_end - start;
+}
+
+void unseen_call_leave(ucontext_t *context)
+{
+	uintptr_t back;
+
+	if (__builtin_expect(!is_in_code(context), 1))
+		return;
+	if (!unseen_call.pc) { /* it returns: all but the address is restored */
+		SET(CONTEXT_PC(context), CONTEXT_SCRATCH(context));
+		return;
+	}
+	back = (uintptr_t)CONTEXT_PC(context) == (uintptr_t)unseen_call_code
+		       ? ARCH_SYSTEM_CALL_BYTES
+		       : 0;
+	arguments_set(context, (const long *)unseen_call.arguments);
+	SET(CONTEXT_PC(context), unseen_call.pc - back);
+	unseen_call.is_left = true;
+}
+
+void unseen_call_end(ucontext_t *context)
+{
+	unseen_call_leave(context);
+	if (unseen_call.is_left)
+		unseen_call.pc = 0;
+	unseen_call.is_left = false;
+}
+
+/* ---- Time limits ---- */
+
+/* The option with the timeout of a call on a socket, whose descriptor is the first argument; 0: other calls. */
+static int socket_option(long number)
+{
+	switch (number) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return SO_RCVTIMEO;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_sendfile:
+	case SYS_connect:
+		return SO_SNDTIMEO;
+	default:
+		return 0;
+	}
+}
+
+/* -1: there is no timeout, or no socket. */
+static int64_t socket_timeout_ns(const long *call, int option)
+{
+	struct timeval timeout = { 0 };
+	socklen_t length = sizeof(timeout);
+
+	if (!option || kernel_call6(SYS_getsockopt, call[1], SOL_SOCKET, option, (long)&timeout,
+				    (long)&length, 0))
+		return -1;
+	return timeout.tv_sec || timeout.tv_usec
+		       ? wait_limit_time(timeout.tv_sec, timeout.tv_usec * 1000)
+		       : -1;
+}
+
+/* Copies of what a call's argument leads to. */
+struct copies {
+	struct ring_wait ring;
+	union {
+		struct timespec spec;
+		struct timeval val;
+	};
+};
+
+/* Change the limit of CALL to lead to COPIES. PLACE has the time. False if it cannot be read. */
+static bool copy_limit(const struct wait_limit *limit, long *call, long place, struct copies *copies)
+{
+	size_t size = limit->kind == LIMIT_TIMEVAL_LEFT ? sizeof(copies->val)
+							: sizeof(copies->spec);
+
+	if (limit->kind != LIMIT_RING) {
+		call[limit->at] = (long)&copies->spec;
+		return memory_copy(&copies->spec, (uintptr_t)place, size);
+	}
+	if (!memory_copy(&copies->ring, (uintptr_t)place, sizeof(copies->ring)))
+		return false;
+	call[limit->at] = (long)&copies->ring;
+	place = (long)copies->ring.time;
+	copies->ring.time = place ? (uintptr_t)&copies->spec : 0;
+	return !place || memory_copy(&copies->spec, (uintptr_t)place, size);
+}
+
+/* Get the remaining time of CALL; -1 without a limit, or if the kernel writes it to the program's memory. False if it is not
+ * known. */
+static bool remaining_ns(const struct wait_limit *limit, long *call, int64_t *ns)
+{
+	int rest = wait_limit_rest(call);
+	long place = call[rest ? rest : limit->at];
+	struct copies copies;
+
+	*ns = -1;
+	if (limit->kind == LIMIT_NONE)
+		return true;
+	if (limit->kind >= LIMIT_TIMESPEC_LEFT && place && wait_limit_can_be_written(place))
+		return true;
+	if (limit->kind != LIMIT_MILLISECONDS && place && !copy_limit(limit, call, place, &copies))
+		return false;
+	*ns = wait_limit_ns(limit, call);
+	return true;
+}
+
+/* Note the time limit of the call. False if the call cannot be continued. */
+static bool note_limit(const ucontext_t *context, long number)
+{
+	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
+	long call[TRANSFER_LONGS];
+	struct wait_limit limit;
+	bool is_socket;
+	int64_t ns;
+
+	arguments_get(context, number, call);
+	limit = wait_limit_of(call);
+	ns = socket_timeout_ns(call, socket_option(number));
+	is_socket = ns >= 0;
+	if (!is_socket && !remaining_ns(&limit, call, &ns))
+		return false;
+	if (ns < 0)
+		return true;
+	/* A handler of the program that the agent does not know has interrupted another such call. */
+	if (unseen_call.pc && unseen_call.sp > sp)
+		return false;
+	unseen_call.pc = (uintptr_t)CONTEXT_PC(context);
+	unseen_call.sp = sp;
+	unseen_call.number = number;
+	unseen_call.is_socket = is_socket;
+	unseen_call.limit = limit;
+	unseen_call.end = wait_limit_now(limit.clock) + ns;
+	unseen_call.is_left = true;
+	return true;
+}
+
+static bool is_interposed(uintptr_t sp)
+{
+	return interposed_frame && interposed_frame - sp < SAMPLE_NEAR;
+}
+
+bool unseen_call_continue(ucontext_t *context)
+{
+	long number;
+
+	if (!ARCH_ARGUMENT_REMAINS || (long)CONTEXT_RESULT(context) != -EINTR ||
+	    is_interposed((uintptr_t)CONTEXT_SP(context)))
+		return false;
+	if (unseen_call.is_left) {
+		number = unseen_call.number;
+	} else {
+		number = arch_call_has_just_ended(context) ? arch_call_number(context, memory_copy)
+							   : -1;
+		if (!wait_includes(number) || number == SYS_bpf ||
+		    !note_limit(context, number))
+			return false;
+	}
+	SET(CONTEXT_NUMBER(context), number);
+	SET(CONTEXT_PC(context), CONTEXT_PC(context) - ARCH_SYSTEM_CALL_BYTES);
+	return true;
+}
+
+/* The timeout of a socket is not an argument: the kernel begins it again. */
+static bool socket_timeout_is_over(int64_t ns)
+{
+	return unseen_call.is_socket && ns <= 0;
+}
+
+static void end_by_timeout(ucontext_t *context)
+{
+	SET(CONTEXT_RESULT(context), unseen_call.number == SYS_connect ? -EINPROGRESS : -EAGAIN);
+	SET(CONTEXT_PC(context), unseen_call.pc);
+	unseen_call.pc = 0;
+}
+
+void unseen_call_resume(ucontext_t *context)
+{
+	long call[TRANSFER_LONGS];
+	int64_t ns;
+
+	if (__builtin_expect(!unseen_call.is_left, 1))
+		return;
+	unseen_call.is_left = false;
+	if ((uintptr_t)CONTEXT_PC(context) != unseen_call.pc - ARCH_SYSTEM_CALL_BYTES ||
+	    (uintptr_t)CONTEXT_SP(context) != unseen_call.sp ||
+	    (long)CONTEXT_NUMBER(context) != unseen_call.number) {
+		unseen_call.pc = 0;
+		return;
+	}
+	ns = unseen_call.end - wait_limit_now(unseen_call.limit.clock);
+	if (socket_timeout_is_over(ns)) {
+		end_by_timeout(context);
+		return;
+	}
+	arguments_get(context, unseen_call.number, call);
+	for (int i = 0; i < ARGUMENTS; i++)
+		unseen_call.arguments[i] = (uintptr_t)call[i + 1];
+	wait_limit_put(&unseen_call.limit, call, &unseen_call.left, ns);
+	arguments_set(context, call + 1);
+	SET(CONTEXT_PC(context), unseen_call_code);
+}
