@@ -38,9 +38,9 @@ __asm__(".pushsection .text\n"
 	"	.hidden unseen_call_code, unseen_call_code_end\n"
 	"	.type unseen_call_code, @function\n"
 	"unseen_call_code:\n" ARCH_UNSEEN_CALL("unseen_call") "unseen_call_code_end:\n"
-							       "	.size unseen_call_code, . - "
-							       "unseen_call_code\n"
-							       "	.popsection\n");
+							      "	.size unseen_call_code, . - "
+							      "unseen_call_code\n"
+							      "	.popsection\n");
 
 #define SET(place, value) ((place) = (__typeof__(place))(value))
 
@@ -148,10 +148,11 @@ struct copies {
 };
 
 /* Change the limit of CALL to lead to COPIES. PLACE has the time. False if it cannot be read. */
-static bool copy_limit(const struct wait_limit *limit, long *call, long place, struct copies *copies)
+static bool copy_limit(const struct wait_limit *limit, long *call, long place,
+		       struct copies *copies)
 {
-	size_t size = limit->kind == LIMIT_TIMEVAL_LEFT ? sizeof(copies->val)
-							: sizeof(copies->spec);
+	size_t size =
+		limit->kind == LIMIT_TIMEVAL_LEFT ? sizeof(copies->val) : sizeof(copies->spec);
 
 	if (limit->kind != LIMIT_RING) {
 		call[limit->at] = (long)&copies->spec;
@@ -231,8 +232,7 @@ bool unseen_call_continue(ucontext_t *context)
 	} else {
 		number = arch_call_has_just_ended(context) ? arch_call_number(context, memory_copy)
 							   : -1;
-		if (!wait_includes(number) || number == SYS_bpf ||
-		    !note_limit(context, number))
+		if (!wait_includes(number) || number == SYS_bpf || !note_limit(context, number))
 			return false;
 	}
 	SET(CONTEXT_NUMBER(context), number);

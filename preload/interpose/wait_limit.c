@@ -47,7 +47,7 @@
 	 NUMBER(word, SYS_fallocate) | NUMBER(word, SYS_bpf) | NUMBER(word, SYS_io_uring_enter))
 
 const uint64_t wait_numbers[WAIT_NUMBERS / 64] = { NUMBERS(0), NUMBERS(1), NUMBERS(2), NUMBERS(3),
-				      NUMBERS(4), NUMBERS(5), NUMBERS(6), NUMBERS(7) };
+						   NUMBERS(4), NUMBERS(5), NUMBERS(6), NUMBERS(7) };
 
 const uint64_t transfer_numbers[WAIT_NUMBERS / 64] = { TRANSFER_NUMBERS(0), TRANSFER_NUMBERS(1),
 						       TRANSFER_NUMBERS(2), TRANSFER_NUMBERS(3),
@@ -88,8 +88,9 @@ struct wait_limit wait_limit_of(const long *call)
 	case SYS_clock_nanosleep:
 		if (!(call[2] & TIMER_ABSTIME))
 			return (struct wait_limit){ LIMIT_TIMESPEC, 3,
-					       call[1] == CLOCK_REALTIME ? CLOCK_MONOTONIC
-									 : (clockid_t)call[1] };
+						    call[1] == CLOCK_REALTIME
+							    ? CLOCK_MONOTONIC
+							    : (clockid_t)call[1] };
 		break;
 	case SYS_io_uring_enter:
 		if ((call[1 + RING_FLAGS] &

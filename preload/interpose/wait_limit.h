@@ -1,4 +1,4 @@
-/* System calls that a sample ends or cuts short, and time limits of those that wait. A call is an array of its number and its
+/* System calls that a sample ends or cuts short, and time limits of waiting calls. A call is an array of its number and its
  * arguments. All functions are async-signal-safe. */
 #ifndef PRELOAD_INTERPOSE_WAIT_LIMIT_H
 #define PRELOAD_INTERPOSE_WAIT_LIMIT_H
@@ -10,7 +10,7 @@
 
 #include "engine/sample/ring_wait.h"
 
-/* A bit for each of these calls, and for those of them that transfer bytes, so that other calls only cost one load. */
+/* A bit for each of these calls, and a bit for each transfer among them, so that other calls only cost one load. */
 #define WAIT_NUMBERS 512
 extern const uint64_t wait_numbers[WAIT_NUMBERS / 64], transfer_numbers[WAIT_NUMBERS / 64];
 
@@ -32,7 +32,7 @@ struct wait_limit {
 		LIMIT_NONE, /* without a limit, or until a time */
 		LIMIT_MILLISECONDS,
 		LIMIT_TIMESPEC,
-		LIMIT_RING, /* of io_uring_enter(2), in a structure */
+		LIMIT_RING,          /* of io_uring_enter(2), in a structure */
 		LIMIT_TIMESPEC_LEFT, /* the kernel writes the remaining time to it */
 		LIMIT_TIMEVAL_LEFT
 	} kind;
