@@ -73,19 +73,19 @@ static bool is_in_code(const ucontext_t *context)
 
 void unseen_call_leave(ucontext_t *context)
 {
-	uintptr_t back;
-
 	if (__builtin_expect(!is_in_code(context), 1))
 		return;
 	if (!unseen_call.pc) { /* it returns: all but the address is restored */
 		SET(CONTEXT_PC(context), CONTEXT_SCRATCH(context));
 		return;
 	}
-	back = (uintptr_t)CONTEXT_PC(context) == (uintptr_t)unseen_call_code
-		       ? ARCH_SYSTEM_CALL_BYTES
-		       : 0;
+	if ((uintptr_t)CONTEXT_PC(context) == (uintptr_t)unseen_call_code) {
+		SET(CONTEXT_PC(context), unseen_call.pc - ARCH_SYSTEM_CALL_BYTES);
+		SET(CONTEXT_NUMBER(context), unseen_call.number);
+	} else {
+		SET(CONTEXT_PC(context), unseen_call.pc);
+	}
 	arguments_set(context, (const long *)unseen_call.arguments);
-	SET(CONTEXT_PC(context), unseen_call.pc - back);
 	unseen_call.is_left = true;
 }
 
@@ -188,7 +188,6 @@ static bool remaining_ns(const struct wait_limit *limit, long *call, int64_t *ns
 /* Note the time limit of the call. False if the call cannot be continued. */
 static bool note_limit(const ucontext_t *context, long number)
 {
-	uintptr_t sp = (uintptr_t)CONTEXT_SP(context);
 	long call[TRANSFER_LONGS];
 	struct wait_limit limit;
 	bool is_socket;
@@ -202,11 +201,11 @@ static bool note_limit(const ucontext_t *context, long number)
 		return false;
 	if (ns < 0)
 		return true;
-	/* A handler of the program that the agent does not know has interrupted another such call. */
-	if (unseen_call.pc && unseen_call.sp > sp)
+	/* A handler of the program that the agent does not know has interrupted another such call, or has left it. */
+	if (unseen_call.pc)
 		return false;
 	unseen_call.pc = (uintptr_t)CONTEXT_PC(context);
-	unseen_call.sp = sp;
+	unseen_call.sp = (uintptr_t)CONTEXT_SP(context);
 	unseen_call.number = number;
 	unseen_call.is_socket = is_socket;
 	unseen_call.limit = limit;
@@ -218,6 +217,12 @@ static bool note_limit(const ucontext_t *context, long number)
 static bool is_interposed(uintptr_t sp)
 {
 	return interposed_frame && interposed_frame - sp < SAMPLE_NEAR;
+}
+
+/* If fallocate(2) is interrupted again and again, it makes no progress. */
+static bool is_repeatable(long number)
+{
+	return wait_includes(number) && number != SYS_bpf && number != SYS_fallocate;
 }
 
 bool unseen_call_continue(ucontext_t *context)
@@ -232,7 +237,7 @@ bool unseen_call_continue(ucontext_t *context)
 	} else {
 		number = arch_call_has_just_ended(context) ? arch_call_number(context, memory_copy)
 							   : -1;
-		if (!wait_includes(number) || number == SYS_bpf || !note_limit(context, number))
+		if (!is_repeatable(number) || !note_limit(context, number))
 			return false;
 	}
 	SET(CONTEXT_NUMBER(context), number);
