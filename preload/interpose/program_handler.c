@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "arch/arch.h"
+#include "arch/code.h"
 #include "engine/reading/thread_data.h"
 #include "preload/interpose/fatal.h"
 #include "preload/interpose/hooks.h"
@@ -66,8 +67,13 @@ static void handler_note(int signo, ucontext_t *context)
 {
 	program_handled++;
 	unseen_call_end(context);
-	if (!sandbox_is_entered() && !sample_has_ended_call(context))
-		restart_program_handler((uintptr_t)CONTEXT_SP(context));
+	if (!sandbox_is_entered()) {
+		/* A sample that arrives as the handler returns does not continue the call. */
+		if (!sample_has_ended_call(context))
+			restart_program_handler((uintptr_t)CONTEXT_SP(context));
+		else if (arch_call_has_just_ended(context))
+			arch_mark_call(context);
+	}
 	sample_program_handler(signo, context);
 }
 

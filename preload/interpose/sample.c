@@ -307,6 +307,7 @@ static void restart_end_call(int signo, ucontext_t *context)
 		return;
 	CONTEXT_PC(context) = (__typeof__(CONTEXT_PC(context)))restart.to;
 	CONTEXT_RESULT(context) = (__typeof__(CONTEXT_RESULT(context)))-EINTR;
+	arch_mark_call(context);
 	restart.to = restart.from;
 }
 
@@ -324,11 +325,8 @@ void sample_program_handler(int signo, ucontext_t *context)
 	if (__builtin_expect(masked_wait.added != 0, 0))
 		mask_restore_in(context);
 	restart_end_call(signo, context);
-	if ((long)CONTEXT_RESULT(context) != -EINTR)
-		return;
-	call_note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
-	if (arch_call_has_just_ended(context) && sample_has_ended_call(context))
-		arch_mark_call(context);
+	if ((long)CONTEXT_RESULT(context) == -EINTR)
+		call_note_ended((uintptr_t)CONTEXT_PC(context), (uintptr_t)CONTEXT_SP(context));
 }
 
 static bool signal_is_watched(int signo)

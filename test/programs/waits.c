@@ -365,6 +365,8 @@ static int raw_recv(void)
 	return (int)raw(SYS_recvfrom, receiver, (long)&byte, 1, 0, 0, 0);
 }
 
+extern const char _DYNAMIC[] __attribute__((weak)); /* NULL: the program is static */
+
 /* The C library's own function, which a program may find by the library's handle. */
 static int library_poll(void)
 {
@@ -372,7 +374,7 @@ static int library_poll(void)
 	struct pollfd fd = { .fd = quiet, .events = POLLIN };
 	void *library;
 
-	if (!HAS_OWN_INSTRUCTION)
+	if (!HAS_OWN_INSTRUCTION || !_DYNAMIC)
 		return do_poll();
 	if (!found) {
 		library = dlopen("libc.so.6", RTLD_LAZY);
