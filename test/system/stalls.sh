@@ -102,7 +102,7 @@ awk '
 	END { exit bad || !found }' "$work/out" || fail "not labelled: $(cat "$work/out")"
 # The stack begins with the program's own function; the innermost frame is before it.
 awk '/ - stall of / && $0 !~ /^\[20[0-9-]*T[0-9:]*\.[0-9]*Z\] / { print; bad = 1 }
-	/^ -   1: / && !/[.](sleeping|burning|waits?|turn|main|[a-z_]*)$/ { print; bad = 1 }
+	/^ -   1: / && !/[.](sleeping|burning|waits?|turn|main|[a-z0-9_]*)$/ { print; bad = 1 }
 	/^ -   1: libc\.so/ { print; bad = 1 }
 	END { exit bad }' "$work/out" || fail "not own functions first: $(cat "$work/out")"
 "$agent" longpolls --json "$work"/builtin.* | python3 -c '
