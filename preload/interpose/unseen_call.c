@@ -138,32 +138,22 @@ static int64_t socket_timeout_ns(const long *call, int option)
 		       : -1;
 }
 
-/* Copies of what a call's argument leads to. */
-struct copies {
-	struct ring_wait ring;
-	union {
-		struct timespec spec;
-		struct timeval val;
-	};
-};
-
-/* Change the limit of CALL to lead to COPIES. PLACE has the time. False if it cannot be read. */
+/* Change the limit of CALL to lead to COPY. PLACE has the time. False if it cannot be read. */
 static bool copy_limit(const struct wait_limit *limit, long *call, long place,
-		       struct copies *copies)
+		       union wait_left *copy)
 {
-	size_t size =
-		limit->kind == LIMIT_TIMEVAL_LEFT ? sizeof(copies->val) : sizeof(copies->spec);
+	uintptr_t time;
 
-	if (limit->kind != LIMIT_RING) {
-		call[limit->at] = (long)&copies->spec;
-		return memory_copy(&copies->spec, (uintptr_t)place, size);
-	}
-	if (!memory_copy(&copies->ring, (uintptr_t)place, sizeof(copies->ring)))
+	call[limit->at] = (long)copy;
+	if (limit->kind == LIMIT_TIMEVAL_LEFT)
+		return memory_copy(&copy->val, (uintptr_t)place, sizeof(copy->val));
+	if (limit->kind != LIMIT_RING)
+		return memory_copy(&copy->spec, (uintptr_t)place, sizeof(copy->spec));
+	if (!memory_copy(&copy->ring.wait, (uintptr_t)place, sizeof(copy->ring.wait)))
 		return false;
-	call[limit->at] = (long)&copies->ring;
-	place = (long)copies->ring.time;
-	copies->ring.time = place ? (uintptr_t)&copies->spec : 0;
-	return !place || memory_copy(&copies->spec, (uintptr_t)place, size);
+	time = (uintptr_t)copy->ring.wait.time;
+	copy->ring.wait.time = time ? (uintptr_t)&copy->ring.time : 0;
+	return !time || memory_copy(&copy->ring.time, time, sizeof(copy->ring.time));
 }
 
 /* Get the remaining time of CALL; -1 without a limit, or if the kernel writes it to the program's memory. False if it is not
@@ -172,14 +162,14 @@ static bool remaining_ns(const struct wait_limit *limit, long *call, int64_t *ns
 {
 	int rest = wait_limit_rest(call);
 	long place = call[rest ? rest : limit->at];
-	struct copies copies;
+	union wait_left copy;
 
 	*ns = -1;
 	if (limit->kind == LIMIT_NONE)
 		return true;
 	if (limit->kind >= LIMIT_TIMESPEC_LEFT && place && wait_limit_can_be_written(place))
 		return true;
-	if (limit->kind != LIMIT_MILLISECONDS && place && !copy_limit(limit, call, place, &copies))
+	if (limit->kind != LIMIT_MILLISECONDS && place && !copy_limit(limit, call, place, &copy))
 		return false;
 	*ns = wait_limit_ns(limit, call);
 	return true;
