@@ -18,11 +18,12 @@ static int jfr_header_fail(struct jfr_error *error, uint64_t offset, const char 
 int jfr_header_read(struct jfr_header *header, const uint8_t *data, uint64_t length,
 		    uint64_t offset, struct jfr_error *error)
 {
-	const uint8_t *p = data + offset;
 	uint64_t left = length - offset;
+	const uint8_t *p;
 
 	if (!left)
 		return -ENODATA;
+	p = data + offset;
 	if (left >= 4 && memcmp(p, "FLR", 4))
 		return jfr_header_fail(error, offset, "no JFR chunk starts here");
 	if (left < JFR_HEADER_SIZE)
