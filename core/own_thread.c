@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -17,8 +16,6 @@
 #include "core/system.h"
 
 OLD_SYMBOL(pthread_attr_setstack, "2.2.5")
-
-#define NICE 10
 
 /* Values of a slot whose thread has no id yet: the thread may not exist, or it exists. */
 #define STARTING (-1)
@@ -44,13 +41,6 @@ static _Atomic pid_t *slot_reserve(void)
 			return &shared->own_threads[i];
 	}
 	return NULL;
-}
-
-/* On Linux both calls affect the calling thread only. */
-void own_thread_lower_priority(void)
-{
-	if (getpriority(PRIO_PROCESS, 0) < NICE)
-		setpriority(PRIO_PROCESS, 0, NICE);
 }
 
 static void own_thread_note_end(size_t place)

@@ -21,10 +21,6 @@ int own_thread_start(const char *name, void *(*run)(void *), void *argument);
 /* The same with a stack of STACK_BYTES, for code that needs more. */
 int own_thread_start_on(size_t stack_bytes, const char *name, void *(*run)(void *), void *argument);
 
-/* In an own thread: set its nice value to 10, or to the program's if that is higher. This may be irreversible. Call
- * it after work that must not wait for the program's threads. */
-void own_thread_lower_priority(void);
-
 /* Make own_thread_is() true in the agent's main thread, which own_thread_start() did not create. Its id is in
  * shared->agent.id already. */
 void own_thread_adopt(void);

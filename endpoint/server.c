@@ -266,8 +266,6 @@ static void connection_accept(void)
 			server.accept_from_ns = clock_monotonic_ns() + ACCEPT_PAUSE_NS;
 		return;
 	}
-	/* Only now: without requests the thread has little work, and the program waits for its end at exit. */
-	own_thread_lower_priority();
 	c = listener_admits(listener, fd) && connections_make_space() ? connection_new() : NULL;
 	if (!c) {
 		close(fd);

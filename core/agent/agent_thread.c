@@ -28,10 +28,6 @@
 /* Interval of the checks for pending signals and for the program's end. */
 #define CHECK_NS 1000000000u
 
-/* The agent keeps the program's priority this long. A program that ends earlier waits for the agent's work, and the
- * agent has little work before its first report. */
-#define LOW_PRIORITY_AFTER_NS 10000000000u
-
 /* Mark flushes up to number ASKED as completed. */
 static void flushes_complete(uint32_t asked)
 {
@@ -132,19 +128,11 @@ static int requests_serve(struct session *session, struct live *live)
 	return err;
 }
 
-/* Lower the thread's priority, unless data that it has not written yet would be lost with the process. */
-static void agent_lower_priority(const struct session *session)
-{
-	if (!session->has_running_files)
-		own_thread_lower_priority();
-}
-
 /* Sample and report until a stop is requested or the engine fails. *STALLS_NS is the applied stall setting. */
 static int agent_loop(struct session *session, struct live *live, uint64_t *stalls_ns)
 {
 	uint64_t interval = session->config->reporting_interval_ns, now, due_ns;
-	uint64_t check_ns = 0, start_ns = clock_monotonic_ns();
-	uint64_t tick_ns = start_ns + interval;
+	uint64_t check_ns = 0, tick_ns = clock_monotonic_ns() + interval;
 	uint32_t asked;
 	int err = 0;
 
@@ -163,8 +151,6 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 			tick_ns = now + interval;
 		}
 		if (now >= check_ns) {
-			if (now - start_ns >= LOW_PRIORITY_AFTER_NS)
-				agent_lower_priority(session);
 			signal_share_measure();
 			memory_measure();
 			if (last_thread_is_gone()) {
@@ -181,7 +167,6 @@ static int agent_loop(struct session *session, struct live *live, uint64_t *stal
 		if (now >= tick_ns || asked != atomic_load(&shared->agent.flushes_done) ||
 		    session_check_size(session, now)) {
 			err = agent_drop_privileges(true);
-			agent_lower_priority(session);
 			if (!err)
 				err = session_report(session);
 			/* Keep the schedule; missed reports are not repeated. */

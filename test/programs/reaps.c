@@ -29,7 +29,7 @@ static void *sleep_on(void *unused)
 	return unused;
 }
 
-/* Until the agent has made a report, after which it is nice. */
+/* Until the agent has made a report. */
 static int be_profiled(bool with_thread)
 {
 	struct timespec listed = { .tv_nsec = 20000000 };

@@ -2,8 +2,7 @@
 # Runs alone: a test that reads /proc makes a parent spin.
 #
 # A parent waits for a profiled child and removes its entries from /proc. It spins there while a thread reads entries
-# of the child. No thread of the agent reads such entries, and neither does the observed program. (The agent's threads
-# are nice, so it would spin for long.)
+# of the child. No thread of the agent reads such entries, and neither does the observed program.
 . "$(dirname "$0")/agent.inc"
 
 reaps=$(program reaps) || exit 1

@@ -41,7 +41,6 @@ struct fake {
 	int fd;                    /* of the recording; -1: not open */
 	struct engine_start start; /* the last; its file is closed */
 	int recording;             /* its number */
-	int nice[STEPS];           /* of the agent's thread, at the last call */
 	unsigned char serial;      /* of the next chunk, so that chunks can be distinguished */
 };
 
@@ -102,7 +101,6 @@ static int rotate(struct fake *fake)
 
 static int step_of(struct fake *fake, enum step step, const struct engine_start *wanted)
 {
-	fake->nice[step] = getpriority(PRIO_PROCESS, 0);
 	fake->calls[step]++;
 	if (step != START && fake->ends && fake->fd >= 0)
 		stop(fake);
@@ -342,33 +340,6 @@ START_TEST(reports_each_interval)
 	ck_assert(engine.start.cpu);
 	ck_assert_uint_eq(engine.start.interval_ns, SECOND / 10);
 	ck_assert_uint_eq(engine.start.wall_ns, SECOND);
-}
-END_TEST
-
-START_TEST(is_nice_from_the_first_report_on)
-{
-	int own = getpriority(PRIO_PROCESS, 0);
-
-	start_agent();
-	ck_assert(eventually(five_reports));
-	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
-	ck_assert_int_eq(engine.nice[START], own);
-	ck_assert_int_eq(engine.nice[DUMP], own < 10 ? 10 : own);
-	ck_assert_int_eq(engine.nice[STOP], own < 10 ? 10 : own);
-}
-END_TEST
-
-/* A reporter that waits for it. */
-START_TEST(is_not_nice_at_the_end_of_a_short_program)
-{
-	int own = getpriority(PRIO_PROCESS, 0);
-
-	config.reporting_interval_ns = 3600ull * SECOND;
-	start_agent();
-	ck_assert(eventually(agent_is_running));
-	ck_assert_int_eq(agent_stop(10ull * SECOND), 0);
-	ck_assert_int_eq(engine.calls[STOP], 1);
-	ck_assert_int_eq(engine.nice[STOP], own);
 }
 END_TEST
 
@@ -650,8 +621,6 @@ int main(void)
 	tcase_add_checked_fixture(c, set_up, NULL);
 	tcase_set_timeout(c, 60);
 	tcase_add_test(c, reports_each_interval);
-	tcase_add_test(c, is_nice_from_the_first_report_on);
-	tcase_add_test(c, is_not_nice_at_the_end_of_a_short_program);
 	tcase_add_test(c, restarts_where_dump_cannot_rotate);
 	tcase_add_test(c, restarts_past_the_memory_bound);
 	tcase_add_test(c, restarts_past_the_memory_bound_with_a_mem_engine);

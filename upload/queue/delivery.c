@@ -312,7 +312,6 @@ static void *delivery_run(void *argument)
 	struct stored_report *held = malloc(sizeof(*held));
 
 	waiters_add(deliveries_wake, deliveries);
-	own_thread_lower_priority();
 	pthread_mutex_lock(&deliveries->lock);
 	while (held && !deliveries->closing) {
 		uint64_t now = clock_monotonic_ns();
