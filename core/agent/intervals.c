@@ -96,12 +96,16 @@ static bool intervals_differ(const struct config *a, const struct config *b)
 }
 
 /* Restart with s->config. The engine for memory goes on, unless its own setting or its file in the spool changes. */
-static int restart(struct session *s, bool memory_changes)
+static int restart(struct session *s, bool memory_changes, bool is_reported)
 {
 	int err;
 
-	if (memory_changes || s->has_running_files)
+	if (memory_changes || s->has_running_files) {
+		err = is_reported || !s->mem.recording ? 0 : session_report(s);
+		if (err || s->state != SESSION_RUNS)
+			return err;
 		session_stop_mem(s);
+	}
 	err = session_restart(s);
 	if (!err && !s->mem.recording)
 		session_start_mem(s);
@@ -140,7 +144,7 @@ int intervals_apply(struct session *s, const struct capture_intervals *more, boo
 	if (!memory_changes && !change_in_place(s, is_reported))
 		return 0;
 	if (session_can_restart(s))
-		return restart(s, memory_changes);
+		return restart(s, memory_changes, is_reported);
 	applied_restore(s, &before);
 	return -EPERM;
 }

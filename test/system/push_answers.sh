@@ -142,7 +142,7 @@ said away 'no delivery to pyroscope: http://127.0.0.1:' 1
 	told = [float(line.split()[0]) for line in open(sys.argv[1]) if '503:2' in line]
 	assert len(told) == 2 and not [t for t in times if max(told) < t < min(told) + 1], times
 END
-said never 'the report is given up' 4
+said never 'this part of a report is dropped' 4
 [ "$(wc -l <"$work/never")" -gt 0 ] || fail 'never: nothing came after the rejected part'
 said part 'no delivery to otlp: taken in part: 1 profiles rejected: one was odd' 1
 said wrong 'answers 401: who are you; check the credentials in the headers' 2

@@ -755,8 +755,26 @@ START_TEST(leaves_out_what_never_fits)
 {
 	server.body_max = 1;
 	begin(forms[_i], NULL);
-	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_int_eq(deliver(5000), -EBADMSG);
 	ck_assert_uint_eq(server.taken, 0);
+	ck_assert_uint_lt(server.sent, 100);
+}
+END_TEST
+
+/* What follows a refused part is sent. */
+START_TEST(drops_only_the_refused_part)
+{
+	unsigned int whole_taken;
+
+	server.body_max = 1500;
+	begin(forms[_i], NULL);
+	ck_assert_int_eq(deliver(5000), 0);
+	ck_assert_uint_gt(server.taken, 2);
+	whole_taken = server.taken;
+	server.plan[server.sent - 2] = 400;
+	server.sent = server.taken = 0;
+	ck_assert_int_eq(deliver(6000), -EBADMSG);
+	ck_assert_uint_eq(server.taken, whole_taken - 1);
 }
 END_TEST
 
@@ -944,6 +962,7 @@ int main(void)
 	tcase_add_loop_test(tcase, knows_anothers_doubt, 0, 2);
 	tcase_add_loop_test(tcase, goes_on_with_its_own, 0, 2);
 	tcase_add_loop_test(tcase, leaves_out_what_never_fits, 0, 2);
+	tcase_add_loop_test(tcase, drops_only_the_refused_part, 0, 2);
 	tcase_add_loop_test(tcase, says_what_it_leaves_out, 0, 2);
 	tcase_add_loop_test(tcase, waits_as_it_is_told, 0, 2);
 	tcase_add_loop_test(tcase, waits_no_longer_with_another_clock, 0, 2);

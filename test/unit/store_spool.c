@@ -443,7 +443,10 @@ static const struct {
 	{ NOTE("", "g", "ec2_i-1_"), false },
 	{ NOTE("prog", "../g", "ec2_i-1_"), false },
 	{ NOTE("prog", "a/../g", "ec2_i-1_"), false },
-	{ NOTE("prog", "/g", "ec2_i-1_"), false },
+	{ NOTE("prog", ".", "ec2_i-1_"), false },
+	{ NOTE("prog", "a/..", "ec2_i-1_"), false },
+	{ NOTE("prog", "/g", "ec2_i-1_"), true }, /* the setting accepts these, too */
+	{ NOTE("prog", ".g", "ec2_i-1_"), true },
 	{ NOTE("prog", "g", "../ec2_i-1_"), false },
 	{ NOTE("prog", "g", "a/b"), false },
 	{ "{\"executable\":\"prog\",\"pending\":[\"a\"]}", false }, /* without an origin */

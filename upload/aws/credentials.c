@@ -48,7 +48,7 @@ static const struct source {
 	{ "the instance's role", credentials_instance },
 };
 
-/* Uses the first configured source from then on. */
+/* Uses the first configured source from then on, as long as it has credentials. */
 struct chain {
 	struct credentials_provider provider;
 	struct aws *aws;
@@ -61,8 +61,14 @@ static int chain_get(struct credentials_provider *provider, struct credentials *
 	struct chain *chain = (struct chain *)provider;
 	int err;
 
-	if (chain->chosen)
-		return chain->chosen->get(chain->aws, out);
+	if (chain->chosen) {
+		err = chain->chosen->get(chain->aws, out);
+		if (err != -ENOENT)
+			return err;
+		log_error("%s has no credentials any more", chain->chosen->name);
+		chain->chosen = NULL;
+		chain->logged = false;
+	}
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		err = sources[i].get(chain->aws, out);
 		if (err == -ENOENT)

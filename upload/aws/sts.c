@@ -146,7 +146,7 @@ int sts_assume(struct aws *aws, const struct sts_role *role, const struct creden
 int sts_assume_web(struct aws *aws, const struct sts_role *role, const char *token,
 		   struct credentials *out)
 {
-	struct buf body = BUF_INIT(64 << 10);
+	struct buf body = BUF_INIT(1 << 20);
 	/* All memory at once: a growing body would leave copies of the token. */
 	int err = buf_reserve(&body, 3 * strlen(token) + 4096);
 

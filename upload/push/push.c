@@ -36,6 +36,8 @@
 #define LINE_MAX_BYTES 768
 #define ANSWER_SHOWN   200
 
+#define REFUSED_SAMPLES_MAX 32
+
 /* Progress of one report. */
 struct progress {
 	/* Identity of the report. */
@@ -47,6 +49,8 @@ struct progress {
 	uint32_t dropped_samples; /* of the current try: samples that are too large alone */
 	uint32_t maybe_twice;     /* messages of the current try */
 	int64_t unsure_since;     /* seconds since 1970; 0: no ambiguous failure */
+	bool is_accepted;         /* a part of it */
+	bool is_refused;          /* a part of it, finally */
 };
 
 /* Held while a report is aggregated or encoded: the destinations take turns, because each needs
@@ -121,7 +125,7 @@ static void push_log_refusal(struct push *push, struct http_response *response, 
 	snprintf(cause, sizeof(cause), "%ld", response->status);
 	snprintf(line, sizeof(line), "%s answers %ld%s%s%s%s", show_url(shown, push->settings.url),
 		 response->status, text[0] ? ": " : "", text, push_advice(response->status),
-		 err == -EBADMSG ? "; the report is given up" : "");
+		 err == -EBADMSG ? "; this part of a report is dropped" : "");
 	push_log_error(push, cause, line);
 }
 
@@ -417,6 +421,12 @@ static void progress_reduce(struct progress *progress, uint32_t sent)
 	}
 }
 
+/* A server that accepts no sample alone refuses the report. */
+static bool progress_is_hopeless(const struct progress *progress)
+{
+	return !progress->is_accepted && progress->dropped_samples >= REFUSED_SAMPLES_MAX;
+}
+
 /* Count an accepted piece that the server may have twice. */
 static void push_count_doubt(struct push *push)
 {
@@ -443,17 +453,28 @@ static int push_send_report(struct push *push, struct push_piece *piece)
 			piece->to = count - at->from > at->step ? at->from + at->step : count;
 			err = push_send_piece(push, piece);
 			if (err == -EFBIG) {
+				if (progress_is_hopeless(&push->progress))
+					return -EBADMSG;
 				progress_reduce(&push->progress, piece->to - piece->from);
 				continue;
 			}
-			if (err && err != -ENODATA)
+			if (err == -EBADMSG && push->progress.unsure_since)
+				return err; /* the other parts would need as much time */
+			if (err && err != -ENODATA && err != -EBADMSG)
 				return err;
 			if (!err)
 				push_count_doubt(push);
+			else if (err == -EBADMSG && at->doubt == DOUBT_NEXT)
+				at->doubt = DOUBT_NONE;
+			push->progress.is_accepted |= !err;
+			push->progress.is_refused |= err == -EBADMSG;
 			at->from = piece->to;
 			push->progress.unsure_since = 0;
 		}
-	return 0;
+	return push->progress.is_refused ||
+			       (push->progress.dropped_samples && !push->progress.is_accepted)
+		       ? -EBADMSG
+		       : 0;
 }
 
 /* Initialization that needs the network; runs in the delivery thread. */

@@ -104,6 +104,10 @@ static char *origin_machine_name(const struct host *host)
 void origin_found(const struct host *host)
 {
 	pthread_mutex_lock(&own.lock);
+	if (host->kind == HOST_UNKNOWN && own.machine) { /* another destination has found it */
+		pthread_mutex_unlock(&own.lock);
+		return;
+	}
 	cJSON_Delete(own.host);
 	free(own.machine);
 	own.host = host->object && origin_is_small(host->object)

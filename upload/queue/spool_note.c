@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/fd.h"
+#include "core/options/option_value.h"
 #include "upload/files/dir.h"
 #include "upload/files/temporary.h"
 #include "upload/queue/json_object.h"
@@ -71,20 +72,6 @@ static bool is_file_name(const char *text)
 	return is_base_name(text) && text[0] != '.';
 }
 
-/* It becomes part of an object's key, which may contain '/'. A segment must not lead upwards,
- * neither in a store nor when the objects are copied to a disk. */
-static bool is_object_name(const char *text)
-{
-	bool begins = true;
-
-	for (; *text; text++) {
-		if (begins && (*text == '.' || *text == '/'))
-			return false;
-		begins = *text == '/';
-	}
-	return true;
-}
-
 /* True if spool_note_parse() accepts it. */
 static bool note_is_readable(const struct report *report)
 {
@@ -92,7 +79,7 @@ static bool note_is_readable(const struct report *report)
 	const char *tags = report->tags ? report->tags : "";
 	const struct stored_report *held = NULL;
 
-	return is_base_name(report->executable) && is_object_name(group) &&
+	return is_base_name(report->executable) && check_object_name(group) &&
 	       strlen(report->executable) < sizeof(held->executable) &&
 	       strlen(group) < sizeof(held->group) && strlen(tags) < sizeof(held->tags);
 }
