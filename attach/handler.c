@@ -125,9 +125,9 @@ static void on_signal(int signo, siginfo_t *info, void *interrupted)
 		arch_call_on(stack, continue_call_elsewhere, signo, info, context);
 	else
 		continue_call(signo, info, context);
-	mark_frame(area, 0);
 	if (area)
 		handle_pending(area, signo, context);
+	mark_frame(area, 0); /* another thread may take the area from now on */
 }
 
 int attach_handler_install(int signo, void (*handler)(int, siginfo_t *, void *), int flags)

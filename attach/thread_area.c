@@ -17,6 +17,7 @@
 
 #define BLOCK_AREAS 256
 #define BLOCKS_MAX  256
+#define SPARE_BLOCK (BLOCKS_MAX - 1)
 
 _Static_assert(sizeof(struct thread_area) <= AREA_ALIGN, "variables follow it");
 
@@ -87,22 +88,53 @@ static unsigned char *block_get(unsigned char *_Atomic *place)
 	return none;
 }
 
-struct thread_area *thread_area_of(uint32_t index, pid_t tid)
+static struct thread_area *area_at(uint32_t index)
+{
+	unsigned char *block = block_get(&blocks[index / BLOCK_AREAS]);
+
+	return block ? (void *)(block + index % BLOCK_AREAS * place_bytes()) : NULL;
+}
+
+static void area_begin(struct thread_area *area)
+{
+	area->pointer = thread_area_init((unsigned char *)area + AREA_ALIGN);
+	atomic_store(&area->frame, 0);
+}
+
+/* Find the spare area of thread TID, or take the first one that no living thread has; NULL without one. */
+static struct thread_area *spare_area_find(pid_t tid, bool take)
 {
 	struct thread_area *area;
-	unsigned char *block;
+	pid_t holder = -1;
 
-	if (index / BLOCK_AREAS >= BLOCKS_MAX)
-		return NULL;
-	block = block_get(&blocks[index / BLOCK_AREAS]);
-	if (!block)
-		return NULL;
-	area = (void *)(block + index % BLOCK_AREAS * place_bytes());
-	if (atomic_load(&area->tid) != tid) {
-		area->pointer = thread_area_init((unsigned char *)area + AREA_ALIGN);
-		atomic_store(&area->frame, 0);
-		atomic_store(&area->tid, tid);
+	for (uint32_t i = 0; holder && i < BLOCK_AREAS; i++) {
+		area = area_at(SPARE_BLOCK * BLOCK_AREAS + i);
+		if (!area)
+			return NULL;
+		holder = atomic_load(&area->tid);
+		if (holder == tid)
+			return area;
+		if (take && (!holder || system_thread_is_gone(holder)) &&
+		    atomic_compare_exchange_strong(&area->tid, &holder, tid)) {
+			area_begin(area);
+			return area;
+		}
 	}
+	return NULL;
+}
+
+struct thread_area *thread_area_of(uint32_t index, pid_t tid)
+{
+	struct thread_area *area = index / BLOCK_AREAS < SPARE_BLOCK ? area_at(index) : NULL;
+	pid_t last = area ? atomic_load(&area->tid) : tid;
+
+	if (last == tid)
+		return area;
+	/* The slots of living threads change when profiling is started again. */
+	if (atomic_load(&area->frame) && !system_thread_is_gone(last))
+		return (area = spare_area_find(tid, false)) ? area : spare_area_find(tid, true);
+	area_begin(area);
+	atomic_store(&area->tid, tid);
 	return area;
 }
 

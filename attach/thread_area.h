@@ -34,7 +34,8 @@ struct attached_range; /* core/shared.h */
 void thread_area_describe(struct attached_range *range);
 
 /* Return the area of thread TID, which has the slot INDEX (engine/sample/thread_slots.h); NULL without memory. For the
- * thread itself. Another thread that had this slot leaves no values. Async-signal-safe. */
+ * thread itself. Another thread that had this slot leaves no values. If it still continues a call on that area's stack,
+ * this is a spare area. Async-signal-safe. */
 struct thread_area *thread_area_of(uint32_t index, pid_t tid);
 
 /* Return the upper end of a stack of 64 KiB in AREA, the calling thread's; 0 without memory. Async-signal-safe. */

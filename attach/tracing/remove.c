@@ -131,19 +131,22 @@ static int check_thread(struct tracee *tracee, pid_t tid, void *context)
 	return -EAGAIN;
 }
 
-/* Return the first executable pages of the memory that have room for the code; 0: none. */
+/* Return the first executable pages of the memory that have room for the code; 0: none. The process names that memory, so it
+ * must not be another program's code, or wait for a file. */
 static uintptr_t find_executable(const struct removal *removal)
 {
 	const struct attached_range *range = removal->range;
 	uintptr_t found = 0, start, end;
-	char path[64], line[512];
+	char path[64], line[512], access[5];
+	unsigned long inode;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", removal->tracee->pid);
 	maps = fopen(path, "re");
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &start, &end) == 2 &&
-		    strstr(line, " r-x") && is_in(start, range->start, range->bytes) &&
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &start, &end, access,
+			   &inode) == 4 &&
+		    !strcmp(access, "r-xp") && !inode && is_in(start, range->start, range->bytes) &&
 		    end - start >= OWN_CODE_BYTES)
 			found = start;
 	if (maps)

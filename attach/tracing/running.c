@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,12 +48,10 @@ static int lock_process(struct tracee *tracee)
 	return 0;
 }
 
-static _Noreturn void child_run(pid_t pid, const struct work *work, int out)
+static _Noreturn void child_run(pid_t pid, uintptr_t program, const struct work *work, int out)
 {
 	struct answer answer = { 0 };
-	struct tracee tracee = { .pid = pid,
-				 .vdso = tracee_find_vdso(pid),
-				 .problem = answer.problem };
+	struct tracee tracee = { .pid = pid, .vdso = program, .problem = answer.problem };
 	sigset_t alarms;
 
 	/* A program that keeps its thread from making calls gets it back. */
@@ -79,46 +78,59 @@ static int fail_to_start(struct answer *answer)
 	return answer->err;
 }
 
+/* Returns false if the child neither answers nor ends in time: it waits in the kernel for the program's memory, as for a file
+ * system that does not answer. Not even a signal ends that. */
+static bool answer_read(int fd, struct answer *answer)
+{
+	uint64_t now = clock_monotonic_ns(), deadline = now + SECONDS(3 * LIMIT_SECONDS);
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	for (; now < deadline; now = clock_monotonic_ns())
+		if (poll(&ready, 1, (int)((deadline - now) / 1000000) + 1) > 0)
+			return read(fd, answer, sizeof(*answer)) >= 0 || errno != EINTR;
+	return false;
+}
+
 /* Do WORK in a child. What it traces continues when it ends. */
-static int run_once(pid_t pid, const struct work *work, struct answer *answer)
+static int run_once(pid_t pid, uintptr_t program, const struct work *work, struct answer *answer)
 {
 	sigset_t all, mask;
 	int ends[2];
+	bool has_ended;
 	pid_t child;
-	ssize_t got;
 
 	*answer = (struct answer){ .err = -ECHILD };
 	snprintf(answer->problem, sizeof(answer->problem),
-		 "the process that traced it did not end its work within %d s", LIMIT_SECONDS);
+		 "the process that traced it did not end its work in time");
 	if (pipe2(ends, O_CLOEXEC))
 		return fail_to_start(answer);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	child = fork();
 	if (!child)
-		child_run(pid, work, ends[1]);
+		child_run(pid, program, work, ends[1]);
 	if (child < 0)
 		fail_to_start(answer);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(ends[1]);
-	do
-		got = read(ends[0], answer, sizeof(*answer));
-	while (got < 0 && errno == EINTR);
+	has_ended = child < 0 || answer_read(ends[0], answer);
 	close(ends[0]);
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	if (!has_ended)
+		kill(child, SIGKILL);
+	while (child > 0 && has_ended && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 	answer->problem[TRACEE_PROBLEM_MAX - 1] = '\0';
 	return answer->err;
 }
 
-static int run(pid_t pid, const struct work *work, bool *has_begun,
+static int run(pid_t pid, uintptr_t program, const struct work *work, bool *has_begun,
 	       char problem[TRACEE_PROBLEM_MAX])
 {
 	uint64_t deadline = clock_monotonic_ns() + SECONDS(TRACEE_SEARCH_SECONDS);
 	struct answer answer;
 	int err;
 
-	while ((err = run_once(pid, work, &answer)) == -EAGAIN || err == -ETIMEDOUT) {
+	while ((err = run_once(pid, program, work, &answer)) == -EAGAIN || err == -ETIMEDOUT) {
 		if (clock_monotonic_ns() > deadline)
 			break;
 		tracee_pause();
@@ -128,15 +140,22 @@ static int run(pid_t pid, const struct work *work, bool *has_begun,
 	return err;
 }
 
-int running_attach(const struct inject_request *request, bool *has_begun,
-		   char problem[TRACEE_PROBLEM_MAX])
+uintptr_t running_program(pid_t pid)
 {
-	return run(request->pid, &(struct work){ inject_agent, request }, has_begun, problem);
+	return tracee_find_vdso(pid);
 }
 
-int running_detach(pid_t pid, const struct attached_range *range, char problem[TRACEE_PROBLEM_MAX])
+int running_attach(const struct inject_request *request, uintptr_t program, bool *has_begun,
+		   char problem[TRACEE_PROBLEM_MAX])
+{
+	return run(request->pid, program, &(struct work){ inject_agent, request }, has_begun,
+		   problem);
+}
+
+int running_detach(pid_t pid, uintptr_t program, const struct attached_range *range,
+		   char problem[TRACEE_PROBLEM_MAX])
 {
 	bool has_begun;
 
-	return run(pid, &(struct work){ remove_agent, range }, &has_begun, problem);
+	return run(pid, program, &(struct work){ remove_agent, range }, &has_begun, problem);
 }

@@ -378,7 +378,7 @@ static int work_in_time(struct tracee *tracee, int (*work)(void *context), void 
 	signal(SIGALRM, on_overdue);
 	alarm(WORK_SECONDS);
 	err = work(context);
-	alarm(0);
+	alarm(WORK_SECONDS);
 	/* Another attempt would fail too, and stop the thread again. */
 	if (err == -EAGAIN)
 		return tracee_fail(tracee, -EBUSY,
@@ -401,8 +401,11 @@ int tracee_with_thread(struct tracee *tracee, int (*work)(void *context), void *
 	if (err)
 		return err;
 	/* What has been read of it must not be of the program before execve(2). */
-	if (!tracee->vdso || tracee_find_vdso(tracee->pid) != tracee->vdso)
-		err = tracee_fail(tracee, -EAGAIN, "it executes other programs, or has no vDSO");
+	if (tracee_find_vdso(tracee->pid) != tracee->vdso)
+		err = tracee_fail(tracee, -ESTALE,
+				  "it has executed another program since this command began");
+	else if (!tracee->vdso)
+		err = tracee_fail(tracee, -ENOSYS, "it has no vDSO");
 	else if (stopped_dispatches(thread))
 		err = fail_by_dispatch(tracee);
 	else if (!stopped_find_call(thread, tracee->vdso))

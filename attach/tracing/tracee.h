@@ -18,7 +18,7 @@
 
 struct tracee {
 	pid_t pid;
-	uintptr_t vdso; /* of the program that it executes; 0: not known */
+	uintptr_t vdso; /* of the program that it must execute; 0: not known */
 	char *problem;  /* TRACEE_PROBLEM_MAX bytes for one line; empty at first */
 	bool has_begun; /* an agent, put into it, has begun */
 	struct stopped thread;

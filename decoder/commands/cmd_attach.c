@@ -37,6 +37,7 @@ const struct command_option *const attach_options[] = { attach_switches, NULL };
 /* How long the agent may need to begin, on a machine that is very busy, and to deliver its last report. */
 #define BEGIN_NS 60000000000u
 #define END_NS   30000000000u
+#define PUT_NS   10000000000u
 
 /* How long a process may be stopped by a signal, in looks of 10 ms. */
 #define STOPPED_LOOKS 100
@@ -117,7 +118,7 @@ static bool agent_answers(pid_t pid, uint64_t deadline)
 static int agent_await(const struct target *target, const struct buf *auxiliary, bool has_begun)
 {
 	uint64_t deadline = clock_monotonic_ns() + BEGIN_NS;
-	bool has_agent = has_begun, had_agent;
+	bool has_agent = has_begun, had_agent, is_same;
 	int stopped_looks = 0;
 
 	do {
@@ -129,11 +130,12 @@ static int agent_await(const struct target *target, const struct buf *auxiliary,
 				      target->pid, target->pid);
 			return COMMAND_FAILED;
 		}
-		if (agent_answers(target->pid, deadline))
+		is_same = is_same_program(target, auxiliary);
+		if (is_same && agent_answers(target->pid, deadline))
 			return 0;
 		had_agent = has_agent;
 		has_agent = live_endpoint_has_agent(target->pid);
-		if (is_same_program(target, auxiliary))
+		if (is_same && is_same_program(target, auxiliary))
 			continue;
 		message_print("process %d has ended, or executed another program; it is not "
 			      "profiled",
@@ -147,14 +149,24 @@ static int agent_await(const struct target *target, const struct buf *auxiliary,
 	return COMMAND_FAILED;
 }
 
-/* Put the agent into the process. Returns 0, or a status after a message. */
-static int attach_put(const struct inject_request *request, bool is_forced, bool *has_begun)
+/* Put the agent into the process, and set AUXILIARY to the auxiliary vector of its program. Returns 0, or a status after a
+ * message. */
+static int attach_put(const struct inject_request *request, const struct target *target,
+		      bool is_forced, struct buf *auxiliary, bool *has_begun)
 {
+	uint64_t deadline = clock_monotonic_ns() + PUT_NS;
 	char problem[ATTACHABLE_PROBLEM_MAX];
-	int refused = attachable_check(request->pid, is_forced, problem), err = 0;
+	uintptr_t program;
+	int refused, err = 0;
 
-	if (!refused)
-		err = running_attach(request, has_begun, problem);
+	/* The program that is checked must be the one that gets the agent. A process that just begins executes another one. */
+	do {
+		program = running_program(request->pid);
+		buf_reset(auxiliary);
+		target_read_file(auxiliary, target, "auxv");
+		refused = attachable_check(request->pid, is_forced, problem);
+		err = refused ? 0 : running_attach(request, program, has_begun, problem);
+	} while (err == -ESTALE && clock_monotonic_ns() < deadline);
 	/* By another command, since the check. */
 	if (err == -EALREADY)
 		refused = attachable_check(request->pid, is_forced, problem);
@@ -183,9 +195,8 @@ int attach_process(pid_t pid, char *const *settings, bool is_forced)
 		message_print("attach: libasprof_attach.so is not installed next to this command");
 		return COMMAND_FAILED;
 	}
-	if (!target_open(&target, pid))
-		target_read_file(&auxiliary, &target, "auxv");
-	status = attach_put(&request, is_forced, &has_begun);
+	target_open(&target, pid); /* without it there is no process, which the check finds */
+	status = attach_put(&request, &target, is_forced, &auxiliary, &has_begun);
 	if (!status)
 		status = agent_await(&target, &auxiliary, has_begun);
 	buf_free(&auxiliary);
@@ -347,8 +358,9 @@ static bool agent_has_ended(pid_t pid)
 	return true;
 }
 
-int detach_process(pid_t pid)
+static int detach_in_steps(pid_t pid)
 {
+	uintptr_t program = running_program(pid); /* the one that answers */
 	char problem[TRACEE_PROBLEM_MAX];
 	struct attached_range range;
 
@@ -359,11 +371,27 @@ int detach_process(pid_t pid)
 			      pid, (int)(END_NS / 1000000000u));
 		return COMMAND_FAILED;
 	}
-	if (running_detach(pid, &range, problem)) {
+	if (running_detach(pid, program, &range, problem)) {
 		message_print("process %d: profiling has ended; %s", pid, problem);
 		return COMMAND_FAILED;
 	}
 	return 0;
+}
+
+int detach_process(pid_t pid)
+{
+	sigset_t ending, mask;
+	int status;
+
+	/* Between the steps nothing else knows what is to be unmapped. */
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGHUP);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ending, &mask);
+	status = detach_in_steps(pid);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return status;
 }
 
 int cmd_detach(int argc, char **argv)

@@ -364,9 +364,11 @@ static const int ending_signals[] = { SIGHUP, SIGINT, SIGTERM };
 #define ENDING_SIGNALS (sizeof(ending_signals) / sizeof(*ending_signals))
 
 static volatile pid_t receiving_child; /* 0: none */
+static volatile sig_atomic_t ended_by; /* a signal that came before */
 
 static void end_child(int signo)
 {
+	ended_by = signo;
 	if (receiving_child > 0)
 		kill(receiving_child, signo);
 }
@@ -386,7 +388,8 @@ static void ending_signals_restore(const struct sigaction before[ENDING_SIGNALS]
 		sigaction(ending_signals[i], &before[i], NULL);
 }
 
-/* Start a child with the actions BEFORE. A signal that comes meanwhile is for the child. */
+/* Start a child with the actions BEFORE. A signal that comes meanwhile is for the child. Returns -1 with errno on failure, which
+ * is EINTR if one came before. */
 static pid_t receiving_child_start(const struct sigaction before[ENDING_SIGNALS])
 {
 	sigset_t ending, mask;
@@ -396,7 +399,8 @@ static pid_t receiving_child_start(const struct sigaction before[ENDING_SIGNALS]
 	for (size_t i = 0; i < ENDING_SIGNALS; i++)
 		sigaddset(&ending, ending_signals[i]);
 	sigprocmask(SIG_BLOCK, &ending, &mask);
-	child = fork();
+	errno = EINTR;
+	child = ended_by ? -1 : fork();
 	if (!child)
 		ending_signals_restore(before);
 	else
@@ -454,10 +458,12 @@ static int capture_attached(const struct capture *t, bool is_forced)
 
 	if (!reader)
 		return COMMAND_USAGE;
-	status = attach_process(t->pid, settings, is_forced);
-	if (status)
-		return status;
 	ending_signals_set(end_child, before);
+	status = attach_process(t->pid, settings, is_forced);
+	if (status) {
+		ending_signals_restore(before);
+		return ended_by ? 128 + ended_by : status;
+	}
 	begin_ms = clock_realtime_ns() / 1000000;
 	status = capture_receive_in_child(t, before, &recording);
 	ending_signals_set(SIG_IGN, NULL);

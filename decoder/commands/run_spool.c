@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/buf.h"
 #include "core/options/config.h"
 #include "decoder/output/message.h"
 #include "profile/basics/text.h"
@@ -142,25 +143,33 @@ static void recover_all_ended(const struct run_spool *spool, int parent, int out
 
 /* ---- Processes of the command ---- */
 
+/* A process can claim to have an environment of any size. */
+#define ENVIRONMENT_MAX (4u << 20)
+
 /* True if the environment of process PID, as it was at its start, has the line WANTED. */
 static bool environment_has(int proc, const char *pid, const char *wanted)
 {
-	char path[NAME_MAX + sizeof("/environ")], *line = NULL;
-	size_t room = 0;
+	char path[NAME_MAX + sizeof("/environ")];
+	struct buf lines = BUF_INIT(ENVIRONMENT_MAX);
+	size_t length = strlen(wanted) + 1;
+	const char *at, *end;
 	bool found = false;
-	FILE *file;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/environ", pid);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	file = fd < 0 ? NULL : fdopen(fd, "r");
-	while (file && !found && getdelim(&line, &room, '\0', file) > 0)
-		found = !strcmp(line, wanted);
-	if (file)
-		fclose(file);
-	else if (fd >= 0)
-		close(fd);
-	free(line);
+	if (fd < 0)
+		return false;
+	buf_append_file(&lines, fd); /* of a larger one, the first part */
+	close(fd);
+	at = (const char *)lines.data;
+	end = at + lines.length;
+	while (!found && at && (size_t)(end - at) >= length) {
+		found = !memcmp(at, wanted, length);
+		at = memchr(at, '\0', (size_t)(end - at));
+		at = at ? at + 1 : NULL;
+	}
+	buf_free(&lines);
 	return found;
 }
 
