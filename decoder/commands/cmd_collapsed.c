@@ -93,7 +93,11 @@ int collapsed_export(struct args *args)
 {
 	struct profile profile = PROFILE_INIT;
 	int status = command_read_profile(&profile, args, metric_mask(args->metric));
+	enum metric metric = profile_choose_metric(&profile, args->metric);
 
+	if (!args->total && !metric_is_memory(metric) && profile_needs_totals(&profile, metric))
+		message_print("samples stand for different times: the recordings have different "
+			      "sampling intervals; --total writes nanoseconds");
 	if (profile.chunks && collapsed_print(args, &profile))
 		status = COMMAND_FAILED;
 	if (status == COMMAND_OK)

@@ -69,10 +69,10 @@ static const struct export_format {
 	const char *name;
 	int (*timed)(struct export_job *job); /* writes single samples; returns 0 or -errno */
 	int (*summed)(struct args *args);     /* or writes their sums; returns a status */
-	bool is_binary, wants_places, counts_raw;
+	bool is_binary, wants_places, counts_raw, has_title;
 } formats[] = {
-	{ .name = "speedscope", .timed = export_speedscope },
-	{ .name = "firefox", .timed = export_firefox },
+	{ .name = "speedscope", .timed = export_speedscope, .has_title = true },
+	{ .name = "firefox", .timed = export_firefox, .has_title = true },
 	{ .name = "perfetto", .timed = export_perfetto, .is_binary = true, .wants_places = true },
 	{ .name = "otlp", .timed = export_otlp, .is_binary = true, .wants_places = true },
 	{ .name = "collapsed", .summed = collapsed_export, .counts_raw = true },
@@ -141,12 +141,27 @@ static int export_timed(const struct args *args, const struct export_format *for
 	return status;
 }
 
+/* NULL: FORMAT supports all of ARGS. */
+static const char *unsupported_switch(const struct args *args, const struct export_format *format)
+{
+	if (args->total && !format->counts_raw)
+		return "--total";
+	if (args->query.threads && !format->counts_raw)
+		return "--threads";
+	return args->title && !format->has_title ? "--title" : NULL;
+}
+
 static int run_export(struct args *args)
 {
 	const struct export_format *format = find_format(args);
+	const char *unsupported = format ? unsupported_switch(args, format) : NULL;
 
 	if (!format)
 		return COMMAND_USAGE;
+	if (unsupported) {
+		message_print("export: --format %s does not support %s", format->name, unsupported);
+		return COMMAND_USAGE;
+	}
 	if (format->timed && args->metric == METRIC_LIVE) {
 		message_print("export: %s requires --format collapsed or pprof (for Java's "
 			      "objects use --live-objects)",

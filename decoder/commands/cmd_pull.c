@@ -80,23 +80,29 @@ static bool file_is_current(const char *file, const struct object *object)
 	       (!object->modified || st.st_mtime == object->modified);
 }
 
-/* Whether the selection includes the object at PATH, whose content is FD. */
-static bool object_is_selected(const struct pull *pull, const char *path, int fd)
+/* Whether the selection includes the object at PATH, whose content is FD: 1, 0, or -errno after a message if that
+ * cannot be read. */
+static int object_is_selected(const struct pull *pull, const char *path, int fd)
 {
 	struct source *source, *next;
-	bool wanted = false;
+	bool selected = false;
+	int failure = 0, err;
 
 	if (!selection_is_set(&pull->args->selection))
-		return true;
-	if (source_open_fd(&source, path, fd))
-		return false;
+		return 1;
+	err = source_open_fd(&source, path, fd);
+	if (err)
+		return err;
 	for (; source; source = next) {
 		next = source->next;
-		wanted = wanted || (!source_load(source) &&
-				    selection_matches(&pull->args->selection, source));
+		err = source_load(source);
+		if (err)
+			failure = err;
+		else
+			selected |= selection_matches(&pull->args->selection, source);
 		source_close(source);
 	}
-	return wanted;
+	return selected ? 1 : failure;
 }
 
 /* Copy IN to NAME in DIR, atomically. */
@@ -139,7 +145,7 @@ static void pull_object(struct pull *pull, const char *path, const char *name)
 {
 	const struct object *object = bucket_find_object(path);
 	char file[PATH_MAX];
-	int fd, err;
+	int fd, err, selected;
 
 	if ((size_t)snprintf(file, sizeof(file), "%s/%s", pull->dir, name) >= sizeof(file)) {
 		message_print("%s: its name is too long for %s", path, pull->dir);
@@ -155,10 +161,11 @@ static void pull_object(struct pull *pull, const char *path, const char *name)
 		pull->failed++;
 		return;
 	}
-	if (!object_is_selected(pull, path, fd)) {
-		pull->excluded++;
+	selected = object_is_selected(pull, path, fd);
+	pull->excluded += selected == 0;
+	pull->failed += selected < 0;
+	if (selected <= 0)
 		goto out;
-	}
 	err = file_write_path(file, fd, object);
 	if (err) {
 		message_print("%s: %s", file, strerror(-err));

@@ -31,7 +31,7 @@ static void zlib_set_input(z_stream *z, const struct source *packed, uint64_t *a
 /* Unpack PACKED into FD. *AT is the offset up to which input was read. */
 static int gzip_unpack(const struct source *packed, int fd, uint64_t *at)
 {
-	uint64_t most = source_unpacked_max(packed->length), total = 0;
+	uint64_t most = source_unpacked_max(packed->length, 1), total = 0;
 	uint8_t *out = malloc(BLOCK);
 	z_stream z = { 0 };
 	int err = 0, status = Z_OK;

@@ -91,7 +91,7 @@ int source_load(struct source *source)
 	return err;
 }
 
-uint64_t source_unpacked_max(uint64_t packed)
+uint64_t source_unpacked_max(uint64_t packed, uint64_t files)
 {
-	return (64u << 20) + (packed < UINT64_MAX / 64 ? packed * 32 : UINT64_MAX / 2);
+	return (64u << 20) / files + (packed < UINT64_MAX / 64 ? packed * 32 : UINT64_MAX / 2);
 }

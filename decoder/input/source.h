@@ -31,9 +31,9 @@ int source_load(struct source *source);
 void source_close(struct source *source);
 
 /* For the unpackers: create a source of the content of FD; map FD into SOURCE; the limit of unpacked bytes for PACKED
- * bytes. Recordings compress to about a quarter, so a much higher ratio is treated as a zip bomb. */
+ * bytes, one of so many FILES in a zip. Recordings compress to about a quarter, so a much higher ratio is treated as a zip bomb. */
 int source_create(struct source **out, const char *name, int fd);
 int source_map_data(struct source *source, int fd);
-uint64_t source_unpacked_max(uint64_t packed);
+uint64_t source_unpacked_max(uint64_t packed, uint64_t files);
 
 #endif

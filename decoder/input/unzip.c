@@ -23,6 +23,8 @@ struct archive {
 	struct source *packed;
 	zip_t *zip;
 	unsigned references; /* one for each member, and one for the opener */
+	uint64_t recordings;
+	uint64_t packed_bytes; /* of all recordings */
 };
 
 static bool name_is_recording(const char *name)
@@ -46,8 +48,9 @@ static int archive_unpack_member(const struct archive *archive, uint64_t member,
 
 	if (!file || !bytes)
 		err = file ? -ENOMEM : -EBADMSG;
-	limit = source_unpacked_max(
-		zip_stat_index(archive->zip, member, 0, &stat) ? 0 : stat.comp_size);
+	limit = source_unpacked_max(zip_stat_index(archive->zip, member, 0, &stat) ? 0
+										   : stat.comp_size,
+				    archive->recordings);
 	while (!err && n) {
 		n = zip_fread(file, bytes, size);
 		if (n > 0)
@@ -111,8 +114,8 @@ static void archive_print_member_error(const struct source *source, int err)
 	if (err == -EBADMSG)
 		what = "a damaged member of the zip";
 	if (err == -EFBIG)
-		what = "not read, as it unpacks to more than 32 times its size plus 64 MiB; unzip "
-		       "it if you trust it";
+		what = "not read, as it unpacks to more than 32 times its size plus its share of "
+		       "64 MiB; unzip it if you trust it";
 	message_print("%s: offset %" PRIu64 ": %s", source->name,
 		      archive_member_offset(archive, source->member), what);
 }
@@ -153,7 +156,12 @@ static void archive_release_member(struct source *source)
 static int archive_add_member(struct archive *archive, uint64_t member, struct source **tail)
 {
 	struct source *source = calloc(1, sizeof(*source));
+	zip_stat_t stat;
 
+	if (!zip_stat_index(archive->zip, member, 0, &stat) &&
+	    __builtin_add_overflow(archive->packed_bytes, stat.comp_size, &archive->packed_bytes))
+		archive->packed_bytes = UINT64_MAX;
+	archive->recordings++;
 	if (!source || asprintf(&source->name, "%s(%s)", archive->packed->name,
 				zip_get_name(archive->zip, member, 0)) < 0) {
 		free(source);
@@ -209,6 +217,11 @@ int unzip_recordings(struct source **source)
 		err = archive_add_member(archive, (uint64_t)i, tail);
 		if (!err)
 			tail = &(*tail)->next;
+	}
+	if (!err && archive->packed_bytes > archive->packed->length) {
+		message_print("%s: offset 0: a damaged zip: its members overlap",
+			      archive->packed->name);
+		err = -EBADMSG;
 	}
 	if (!err && !list) {
 		message_print("%s: no recording (.jfr) in this zip", archive->packed->name);

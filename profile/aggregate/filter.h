@@ -37,9 +37,10 @@ static inline double ns_per_tick(const struct jfr_header *header)
 
 static inline int64_t ticks_to_ns_by(const struct jfr_header *header, double factor, int64_t ticks)
 {
+	static const double max = (double)JFR_DURATION_NS_MAX;
 	double ns = (double)(int64_t)((uint64_t)ticks - (uint64_t)header->start_ticks) * factor;
 
-	if (!(ns > -4e18 && ns < 4e18))
+	if (!(ns > -max && ns < max))
 		ns = 0;
 	return (int64_t)((uint64_t)header->start_ns + (uint64_t)(int64_t)ns);
 }

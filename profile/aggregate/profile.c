@@ -82,13 +82,21 @@ double profile_effective(double whole, double variance)
 	return variance > 0 ? whole * whole / variance : INFINITY;
 }
 
+static bool profile_has_equal_periods(const struct profile *p, enum metric metric)
+{
+	double shortest = (double)p->shortest_periods[metric];
+
+	return !(shortest > 0) || shortest >= COSTS_KEPT_MIN * (double)p->periods[metric];
+}
+
 bool profile_needs_totals(const struct profile *p, enum metric metric)
 {
 	const struct costs *costs = &p->losses.costs;
 
-	return metric_is_memory(metric) ||
-	       (metric == METRIC_CPU && costs_kept(costs, COSTS_CPU) < COSTS_KEPT_MIN) ||
-	       (metric == METRIC_WALL && costs_kept(costs, COSTS_WALL) < COSTS_KEPT_MIN);
+	if (metric != METRIC_CPU && metric != METRIC_WALL)
+		return metric_is_memory(metric);
+	return !profile_has_equal_periods(p, metric) ||
+	       costs_kept(costs, metric == METRIC_CPU ? COSTS_CPU : COSTS_WALL) < COSTS_KEPT_MIN;
 }
 
 double profile_effective_of(const struct profile *p, enum metric metric, bool by_total)
@@ -132,17 +140,22 @@ void profile_add_sample(struct profile *p, const struct sample *add)
 	sample->total_variance += add->total_variance;
 }
 
-static void profile_update_period(struct profile *p, enum metric metric, int64_t period)
+void profile_update_period(struct profile *p, enum metric metric, int64_t period)
 {
+	int64_t *shortest = &p->shortest_periods[metric];
+
 	if (period > p->periods[metric])
 		p->periods[metric] = period;
+	if (period > 0 && (!*shortest || period < *shortest))
+		*shortest = period;
 }
 
 void profile_update_periods(struct profile *p, const struct settings *s)
 {
 	profile_update_period(p, METRIC_CPU, s->cpu_interval_ns);
-	profile_update_period(p, METRIC_WALL,
-			      s->wall_interval_ns ? s->wall_interval_ns : s->cpu_interval_ns);
+	profile_update_period(p, METRIC_WALL, s->wall_interval_ns);
+	if (!p->periods[METRIC_WALL])
+		p->periods[METRIC_WALL] = s->cpu_interval_ns;
 	profile_update_period(p, METRIC_MALLOC, s->mem_interval);
 	profile_update_period(p, METRIC_LIVE, s->mem_interval);
 }

@@ -60,8 +60,9 @@ struct profile {
 	uint64_t chunks;          /* number of chunks read */
 	uint64_t stack_bytes;     /* memory of the stacks */
 	uint64_t stacks_cut;      /* stacks omitted because of query.stack_bytes_max */
-	int64_t periods[METRICS]; /* sampling period in the metric's unit; 0: unknown */
-	struct losses losses;     /* losses of the chunks read */
+	int64_t periods[METRICS]; /* longest sampling period in the metric's unit; 0: unknown */
+	int64_t shortest_periods[METRICS];
+	struct losses losses; /* losses of the chunks read */
 	int64_t start_ns,
 		end_ns;     /* time range of the chunks, within the query; start > end: none */
 	bool frames_folded; /* native frames of script functions were omitted: SHOW_SCRIPT */
@@ -84,11 +85,14 @@ int profile_read(struct profile *profile, const struct query *query, struct feed
 void profile_extend_span(struct profile *profile, int64_t start_ns, int64_t end_ns);
 
 /* True if samples of METRIC stand for different amounts, so that totals must be compared, not counts: memory, and CPU or
- * wall clock after the overhead budget has changed their interval. */
+ * wall clock if recordings have different intervals, or the overhead budget has changed them. */
 bool profile_needs_totals(const struct profile *profile, enum metric metric);
 
-/* Update PROFILE's sampling periods from SETTINGS; the longest period of each metric is kept. */
+/* Update PROFILE's sampling periods from SETTINGS. */
 void profile_update_periods(struct profile *profile, const struct settings *settings);
+
+/* The same for one METRIC, from a PERIOD; 0: unknown. */
+void profile_update_period(struct profile *profile, enum metric metric, int64_t period);
 
 /* Add all of FROM to INTO. */
 void profile_merge(struct profile *into, const struct profile *from);

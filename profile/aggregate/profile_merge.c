@@ -83,9 +83,11 @@ void profile_merge(struct profile *into, const struct profile *from)
 		profile_add_sample(into, &s);
 	}
 	into->out_of_memory |= !frames || from->out_of_memory;
-	for (unsigned m = 0; m < METRICS; m++)
+	for (unsigned m = 0; m < METRICS; m++) {
+		profile_update_period(into, m, from->shortest_periods[m]);
 		if (from->periods[m] > into->periods[m])
 			into->periods[m] = from->periods[m];
+	}
 	into->chunks += from->chunks;
 	into->frames_folded |= from->frames_folded;
 	losses_add(&into->losses, &from->losses);

@@ -12,6 +12,9 @@
 
 #define TEXT_MAX (1u << 20)
 
+/* Further frames of a stack, the outermost ones, are not shown: a recording refers to its stacks as often as it likes. */
+#define FRAMES_MAX 4096
+
 /* Memo of a constant that resolves to ID 0. */
 #define MEMO_NONE UINT32_MAX
 
@@ -152,7 +155,8 @@ static bool stack_append_frames(struct resolve *r, uint64_t key)
 	    !jfr_value_get_field(r->chunk, &value, "frames", &frames))
 		return false;
 	c = (struct cursor){ frames.at, frames.end, false };
-	for (count = cursor_varint(&c); count && !c.bad; count--) {
+	count = cursor_varint(&c);
+	for (count = count < FRAMES_MAX ? count : FRAMES_MAX; count && !c.bad; count--) {
 		const uint8_t *before = c.at;
 
 		stored_frame_read(&stored, &c, frames.type);

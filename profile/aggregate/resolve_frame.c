@@ -66,6 +66,20 @@ static void set_category(struct resolve *r, struct frame *frame)
 		frame->category = frame_category_of_java(place);
 }
 
+/* A method's name has at most so much of its class's name, which many methods share. */
+#define CLASS_MAX 1023
+
+static size_t class_length(const struct buf *class)
+{
+	size_t length = class->length;
+
+	if (length <= CLASS_MAX)
+		return length;
+	for (length = CLASS_MAX; length && ((uint8_t) class->data[length] & 0xc0) == 0x80; length--)
+		;
+	return length; /* before a character of UTF-8 */
+}
+
 /* Set FRAME's module to METHOD's class or library, and r->text to its display name. */
 static void set_frame_names(struct resolve *r, const struct jfr_value *method, struct frame *frame)
 {
@@ -87,7 +101,7 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 	if (is_java && r->text2.length) {
 		if (r->query->simple)
 			names_drop_package(&r->text2);
-		buf_append(&r->text, r->text2.data, r->text2.length);
+		buf_append(&r->text, r->text2.data, class_length(&r->text2));
 		buf_append_string(&r->text, ".");
 	}
 	if (!jfr_value_get_field(r->chunk, method, "name", &name) ||

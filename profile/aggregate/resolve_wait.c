@@ -15,7 +15,9 @@
 
 static int64_t ns_to_ticks(const struct resolve *r, int64_t ns)
 {
-	return (int64_t)((double)ns / ns_per_tick(&r->chunk->header));
+	double ticks = (double)ns / ns_per_tick(&r->chunk->header);
+
+	return ticks < 4e18 ? (int64_t)ticks : INT64_MAX / 2;
 }
 
 void resolve_use_looks(struct resolve *r, const struct wait_looks *looks,

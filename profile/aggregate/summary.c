@@ -144,6 +144,7 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 	struct filter filter = { .query = s->query, .profile = &s->profile };
 	double factor = ns_per_tick(&chunk->header);
 	int64_t from, to;
+	bool inside = period_covers(&s->period, &chunk->header, &from, &to);
 	size_t index;
 
 	period_ticks(&s->period, &chunk->header, &from, &to);
@@ -151,6 +152,11 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 	while (counts && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read_event(settings, chunk, &event);
+		/* Of the whole chunk, and of all threads. */
+		if (event.kind == JFR_LOSSES && inside)
+			summary_add_losses(s, chunk, &event);
+		else if (event.kind == JFR_COST && inside)
+			costs_read(&s->costs, chunk, &event);
 		if (!summary_wants_event(s, resolve, &filter, &event, from, to))
 			continue;
 		index = event.type ? (size_t)(event.type - chunk->types) : chunk->type_count;
@@ -158,12 +164,9 @@ static void summary_count_events(struct summary *s, struct resolve *resolve,
 		counts[index].bytes += event.size;
 		if (event.kind == JFR_LIBRARY && is_jvm_library(chunk, &event))
 			*java = true;
-		if (event.kind == JFR_LOSSES)
-			summary_add_losses(s, chunk, &event);
-		else if (event.kind == JFR_COST)
-			costs_read(&s->costs, chunk, &event);
-		else if (event.kind != JFR_OTHER && event.kind != JFR_THREAD_TIMES &&
-			 event.kind != JFR_LOGGED_STATE && event.slot[JFR_THREAD])
+		if (event.kind != JFR_LOSSES && event.kind != JFR_COST && event.kind != JFR_OTHER &&
+		    event.kind != JFR_THREAD_TIMES && event.kind != JFR_LOGGED_STATE &&
+		    event.slot[JFR_THREAD])
 			summary_add_thread(
 				s, resolve_thread(resolve, (uint64_t)event.slot[JFR_THREAD]), 1);
 		if (s->want_metrics)

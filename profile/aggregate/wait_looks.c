@@ -69,7 +69,8 @@ static int read_events(struct wait_looks *looks, struct jfr_chunk *chunk, uint32
 		row.tid = (uint32_t)tid;
 		row.from_ns = ticks_to_ns_by(&chunk->header, factor, event.slot[JFR_TIME]);
 		row.to_ns = ticks_to_ns_by(&chunk->header, factor,
-					   event.slot[JFR_TIME] + event.slot[JFR_DURATION]);
+					   (int64_t)((uint64_t)event.slot[JFR_TIME] +
+						     (uint64_t)event.slot[JFR_DURATION]));
 		err = add_row(looks, row);
 	}
 	return err;

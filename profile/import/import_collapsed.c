@@ -66,21 +66,21 @@ static int read_line(struct import_input *input, struct import_writer *w,
 		     const struct import_line *line)
 {
 	struct import_sample sample = { .kind = IMPORT_CPU, .time_ns = input->time_ns };
-	const char *at = line->text, *stack_end, *semicolon;
+	const char *first = line->text, *frame, *stack_end;
 
 	if (!split_count(line, &stack_end, &sample.count))
 		return import_reject(input, line->text, "a line without a stack and a count");
+	frame = memchr(first, ';', (size_t)(stack_end - first));
+	if (import_read_thread(&sample, first, (size_t)((frame ? frame : stack_end) - first)))
+		first = frame ? frame + 1 : stack_end;
 	import_stack_begin(w);
-	for (; at <= stack_end; at = semicolon + 1) {
-		semicolon = memchr(at, ';', (size_t)(stack_end - at));
-		if (!semicolon)
-			semicolon = stack_end;
-		if (at == line->text && import_read_thread(&sample, at, (size_t)(semicolon - at)))
-			continue;
-		if (semicolon > at)
-			add_frame(w, at, (size_t)(semicolon - at));
+	for (const char *end = stack_end; end >= first;
+	     end = frame - 1) { /* the leaf is the last */
+		frame = memrchr(first, ';', (size_t)(end - first));
+		frame = frame ? frame + 1 : first;
+		if (end > frame)
+			add_frame(w, frame, (size_t)(end - frame));
 	}
-	import_stack_reverse(w);
 	if (sample.count && import_write_sample(w, &sample))
 		return import_reject(input, line->text, IMPORT_TOO_LARGE);
 	return 0;

@@ -304,7 +304,7 @@ static int add_location(struct pprof_input *p, uint64_t key)
 	if (!location->frames[1])
 		err = read_location(p, location);
 	for (uint32_t i = location->frames[0];
-	     !err && i < location->frames[1] && p->w->depth < IMPORT_DEPTH_MAX; i++)
+	     !err && i < location->frames[1] && import_stack_has_space(p->w); i++)
 		import_stack_add_id(p->w, p->frames[i]);
 	return err;
 }
@@ -408,7 +408,7 @@ static int read_stack(struct pprof_input *p, const struct proto_field *field)
 
 	if (!field->data)
 		return add_location(p, field->value);
-	while (!err && p->w->depth < IMPORT_DEPTH_MAX && proto_next_packed(&packed, &key))
+	while (!err && import_stack_has_space(p->w) && proto_next_packed(&packed, &key))
 		err = add_location(p, key);
 	return err;
 }

@@ -97,16 +97,6 @@ void import_stack_add(struct import_writer *w, const struct import_frame *frame)
 	import_stack_add_id(w, import_frame_id(w, frame));
 }
 
-void import_stack_reverse(struct import_writer *w)
-{
-	for (size_t i = 0; i < w->depth / 2; i++) {
-		uintptr_t pc = w->pcs[i];
-
-		w->pcs[i] = w->pcs[w->depth - 1 - i];
-		w->pcs[w->depth - 1 - i] = pc;
-	}
-}
-
 static int name_frames(void *context, const uintptr_t *pcs, const bool *is_return, size_t count,
 		       struct jfr_frame_name *out)
 {
@@ -283,7 +273,7 @@ void import_writer_set_duration(struct import_writer *w, uint64_t duration_ns)
 	uint64_t end;
 
 	if (w->is_open && !__builtin_add_overflow(w->first_ns, duration_ns, &end) &&
-	    end > w->last_ns && end < INT64_MAX)
+	    end > w->last_ns && duration_ns < INT64_MAX / 4)
 		w->last_ns = end;
 }
 

@@ -66,11 +66,14 @@ void import_stack_add(struct import_writer *w, const struct import_frame *frame)
 uint32_t import_frame_id(struct import_writer *w, const struct import_frame *frame);
 void import_stack_add_id(struct import_writer *w, uint32_t id);
 
+/* False if further frames of the current stack would be omitted, or the next sample fails. */
+static inline bool import_stack_has_space(const struct import_writer *w)
+{
+	return w->depth < IMPORT_DEPTH_MAX && w->size_left;
+}
+
 /* Count SIZE bytes of stacks and labels. Returns false if there are too many. */
 bool import_take_size(struct import_writer *w, size_t size);
-
-/* Reverse the current stack, whose frames were added from the outermost one on. */
-void import_stack_reverse(struct import_writer *w);
 
 /* Write a sample of the current stack. Returns 0, or -ERANGE with the sum of the weights, stacks or
  * labels too large. */

@@ -103,9 +103,9 @@ int jfr_pools_read(struct jfr_chunk *chunk)
 		if (err)
 			return err == -EBADMSG ? jfr_set_error(chunk, at, "damaged constants")
 					       : err;
-		if (delta > 0 || (uint64_t)-delta > offset)
+		if (delta > 0 || -(uint64_t)delta > offset)
 			return jfr_set_error(chunk, at, "damaged constants");
-		offset -= (uint64_t)-delta;
+		offset += (uint64_t)delta;
 	} while (delta);
 	return 0;
 }

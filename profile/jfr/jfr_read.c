@@ -52,6 +52,9 @@ int jfr_header_read(struct jfr_header *header, const uint8_t *data, uint64_t len
 	    header->constants >= header->size || header->metadata < JFR_HEADER_SIZE ||
 	    header->constants < JFR_HEADER_SIZE || header->size > UINT32_MAX)
 		return jfr_header_fail(error, offset + 8, "a chunk header with invalid sizes");
+	if (header->start_ns < 0 || header->start_ns > JFR_START_NS_MAX ||
+	    header->duration_ns < -JFR_DURATION_NS_MAX || header->duration_ns > JFR_DURATION_NS_MAX)
+		return jfr_header_fail(error, offset + 32, "a chunk header with an invalid time");
 	if (header->ticks_per_second <= 0)
 		return jfr_header_fail(error, offset + 56, "a clock with an invalid frequency");
 	return 0;

@@ -186,7 +186,8 @@ static int read_mark(struct reader *r, const struct jfr_event *event)
 	return emit_mark(r, &mark);
 }
 
-static int read_losses(struct reader *r, const struct jfr_event *event)
+/* The losses are those of the whole chunk. FROM and TO are the period, for their mark. */
+static int read_losses(struct reader *r, const struct jfr_event *event, int64_t from, int64_t to)
 {
 	struct losses losses = { 0 };
 	struct timed_mark mark = { .kind = TIMED_LOSSES,
@@ -195,7 +196,7 @@ static int read_losses(struct reader *r, const struct jfr_event *event)
 
 	losses_read(&losses, r->resolve.chunk, event);
 	losses_add(&r->profile->losses, &losses);
-	if (!losses.lost)
+	if (!losses.lost || event->slot[JFR_TIME] < from || event->slot[JFR_TIME] > to)
 		return 0;
 	snprintf(text, sizeof(text), "%" PRIu64 " of %" PRIu64 " samples", losses.lost,
 		 losses.taken + losses.lost);
@@ -250,6 +251,7 @@ static int read_events(struct reader *r)
 	struct jfr_event event;
 	struct jfr_scan scan;
 	int64_t from, to;
+	bool inside = period_covers(&r->period, &chunk->header, &from, &to);
 	int err = read_chunk_start(r);
 
 	period_ticks(&r->period, &chunk->header, &from, &to);
@@ -259,12 +261,12 @@ static int read_events(struct reader *r)
 	while (!err && jfr_scan_next(&scan, &event)) {
 		if (event.kind == JFR_SETTING)
 			settings_read_event(&r->settings, chunk, &event);
+		else if (event.kind == JFR_COST && inside)
+			costs_read(&r->profile->losses.costs, chunk, &event);
+		else if (event.kind == JFR_LOSSES && inside)
+			err = read_losses(r, &event, from, to);
 		else if (!event.type || event.slot[JFR_TIME] < from || event.slot[JFR_TIME] > to)
 			continue;
-		else if (event.kind == JFR_COST)
-			costs_read(&r->profile->losses.costs, chunk, &event);
-		else if (event.kind == JFR_LOSSES)
-			err = read_losses(r, &event);
 		else if (JFR_MASK(event.kind) & MARK_KINDS)
 			err = r->visitor->mark ? read_mark(r, &event) : 0;
 		else

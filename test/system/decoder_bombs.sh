@@ -63,7 +63,7 @@ told() {
 	[ "$(wc -l <"$work/err")" = 1 ] && grep -q "$2\$" "$work/err" || fail "$1: not $2"
 	[ "$(cut -d ' ' -f 1 "$work/peak")" -lt 262144 ] || fail "$1: that is too much memory"
 }
-much='not read, as it unpacks to more than 32 times its size plus 64 MiB; unzip it if you trust it'
+much='not read, as it unpacks to more than 32 times its size plus its share of 64 MiB; unzip it if you trust it'
 told zeros.zip "(a.jfr): offset 0: $much"
 told late.zip "(a.jfr): offset 0: $much"
 grep -q '^Span' "$work/out" || fail 'the member behind a bomb is not read'

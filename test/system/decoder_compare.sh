@@ -20,11 +20,11 @@ for name, jfr, host, version in (('a', 'native', 'alpha', '7'), ('b', 'chunks', 
 END
 all="$work/a.zip $work/b.zip $work/c.zip $work/d.zip"
 
-# json NAME ARGUMENTS…: write top's output to $work/NAME.
+# json NAME ARGUMENTS…: write top's output to $work/NAME. By totals, because the recordings have different intervals.
 json() {
 	name=$1
 	shift
-	"$agent" top --json -n 0 "$@" >"$work/$name" || fail "top $*: status $?"
+	"$agent" top --json --total -n 0 "$@" >"$work/$name" || fail "top $*: status $?"
 }
 
 json whole $all

@@ -57,6 +57,7 @@ for command in summary cost top collapsed waits longpolls nativemem duration ppr
 		[ -z "$argument" ] || [ -n "$2" ] || fail "$command $switch: what is a value of $argument?"
 		case $command$switch in # --live needs a format without single samples
 		export--live | export--leak | export--retained) set -- "$@" --format pprof ;;
+		export--total | export--threads) set -- "$@" --format collapsed ;;
 		export*) set -- "$@" --format speedscope ;;
 		esac
 		[ $switch = -o ] || ! grep -q '^  -o OUT' "$work/help" || set -- "$@" -o "$work/out"

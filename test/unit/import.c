@@ -282,6 +282,53 @@ static void add_samples(struct buf *file, struct buf *location, int count)
 	buf_free(location);
 }
 
+/* The outermost frames of a deep stack are omitted. */
+START_TEST(deep_text_has_its_innermost_frames)
+{
+	struct buf file = BUF_INIT(1 << 20), out = BUF_INIT(1 << 20);
+	struct profile profile = PROFILE_INIT;
+	struct import_problem problem = { 0 };
+
+	buf_printf(&file, "outermost");
+	for (int i = 0; i < 5000; i++)
+		buf_printf(&file, ";f");
+	buf_printf(&file, ";innermost 10\n");
+	ck_assert_int_eq(convert(&profile, file.data, file.length, &problem), 0);
+	print_samples(&profile, &out);
+	ck_assert_ptr_null(strstr(buf_string(&out), "outermost"));
+	ck_assert_ptr_nonnull(strstr(buf_string(&out), ";f;innermost 10 0"));
+	profile_free(&profile);
+	buf_free(&file);
+	buf_free(&out);
+}
+END_TEST
+
+/* A sample with one location of long names, and many times one of many frames. */
+static void add_large_sample(struct buf *file, struct buf *part)
+{
+	struct buf sample = BUF_INIT(1u << 22);
+
+	ADD(file, 1, 1, 2);
+	proto_string(file, 6, "");
+	proto_string(file, 6, "cpu");
+	buf_reset(part);
+	proto_int(part, 1, 1);
+	for (int i = 0; i < 1000; i++)
+		ADD(part, 4, 1, i);
+	proto_message(file, 4, part);
+	buf_reset(part);
+	proto_int(part, 1, 2);
+	for (int i = 0; i < MANY; i++)
+		add_message(part, 4, NULL, 0);
+	proto_message(file, 4, part);
+	proto_int(&sample, 1, 1);
+	for (int i = 0; i < MANY; i++)
+		proto_int(&sample, 1, 2);
+	proto_int(&sample, 2, 1);
+	proto_message(file, 2, &sample);
+	buf_free(&sample);
+}
+
 START_TEST(pprof_is_bounded)
 {
 	struct buf file = BUF_INIT(1u << 26), part = BUF_INIT(1u << 24), big = BUF_INIT(1u << 22);
@@ -307,6 +354,10 @@ START_TEST(pprof_is_bounded)
 	buf_append(&big, "", 1);
 	proto_string(&file, 6, (const char *)big.data);
 	expect_fast(&file);
+	add_large_sample(&file, &part);
+	ADD(&file, 5, 1, 3);
+	proto_string(&file, 6, (const char *)big.data);
+	expect_fast(&file);
 	buf_free(&part);
 	buf_free(&big);
 }
@@ -320,6 +371,7 @@ int main(void)
 	tcase_add_loop_test(tcase, damage_is_reported, 0, sizeof(damaged) / sizeof(damaged[0]));
 	tcase_add_test(tcase, other_files_are_no_profiles);
 	tcase_add_test(tcase, pprof_has_stacks);
+	tcase_add_test(tcase, deep_text_has_its_innermost_frames);
 	tcase_add_test(tcase, text_is_bounded);
 	tcase_add_test(tcase, pprof_is_bounded);
 	tcase_set_timeout(tcase, 120);
