@@ -18,9 +18,6 @@ void attach_hold(void);
 /* Set the calling thread's thread pointer to POINTER and return the earlier one. Async-signal-safe. */
 uintptr_t arch_exchange_thread_pointer(uintptr_t pointer);
 
-/* Get the arguments of the system call that CONTEXT was interrupted in. Async-signal-safe. */
-void arch_call_arguments(const ucontext_t *context, uintptr_t arguments[6]);
-
 /* Let CONTEXT, which is after a system call, make the call NUMBER again. */
 void arch_make_call(ucontext_t *context, long number);
 

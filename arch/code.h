@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "arch/arch.h"
+
 /* Return the offset of DWARF register NUMBER in a ucontext_t, in bytes; negative if it is not saved. ARCH_RA is the
  * program counter on x86-64 and the link register on aarch64. */
 ptrdiff_t arch_register_offset(unsigned number);
@@ -46,6 +48,17 @@ long arch_call_number(const ucontext_t *context, arch_copy *copy);
 /* True when the thread has executed no instruction since the kernel ended the system call before CONTEXT; false after
  * arch_mark_call(), and always on other processors than x86-64. */
 bool arch_call_has_just_ended(const ucontext_t *context);
+
+/* Get the arguments of the system call that CONTEXT was interrupted in. */
+static inline void arch_call_arguments(const ucontext_t *context, uintptr_t arguments[6])
+{
+	arguments[0] = (uintptr_t)CONTEXT_ARGUMENT1(context);
+	arguments[1] = (uintptr_t)CONTEXT_ARGUMENT2(context);
+	arguments[2] = (uintptr_t)CONTEXT_ARGUMENT3(context);
+	arguments[3] = (uintptr_t)CONTEXT_ARGUMENT4(context);
+	arguments[4] = (uintptr_t)CONTEXT_ARGUMENT5(context);
+	arguments[5] = (uintptr_t)CONTEXT_ARGUMENT6(context);
+}
 
 /* Mark CONTEXT, which is after a system call, by a register that such a call changes. */
 void arch_mark_call(ucontext_t *context);

@@ -69,14 +69,6 @@ uintptr_t arch_exchange_thread_pointer(uintptr_t pointer)
 	return before;
 }
 
-void arch_call_arguments(const ucontext_t *context, uintptr_t arguments[6])
-{
-	static const int registers[6] = { REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9 };
-
-	for (int i = 0; i < 6; i++)
-		arguments[i] = (uintptr_t)context->uc_mcontext.gregs[registers[i]];
-}
-
 void arch_make_call(ucontext_t *context, long number)
 {
 	context->uc_mcontext.gregs[REG_RIP] -= ARCH_SYSTEM_CALL_BYTES;

@@ -4,9 +4,11 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "arch/arch.h"
 #include "core/kernel.h"
+#include "core/system.h"
 
 /* The dynamic linker protects only whole pages of the segment: of the last page, the rest may be variables. */
 static void relro_read(struct import_module *module, uintptr_t start, uintptr_t end)
@@ -51,6 +53,16 @@ static const void *dynamic_table(const struct import_module *module, ElfW(Sxword
 	return (const void *)(at < module->base ? module->base + at : at);
 }
 
+/* While the dynamic linker still relocates a module in another thread, its pages are writable, and must stay so. Returns
+ * false if the page of SLOT is not writable. */
+static bool set_if_writable(void **slot, void *function)
+{
+	struct iovec from = { &function, sizeof(function) }, to = { slot, sizeof(*slot) };
+
+	return kernel_call6(SYS_process_vm_writev, system_process(), (long)&from, 1, (long)&to, 1,
+			    0) == sizeof(*slot);
+}
+
 int import_slot_set(const struct import_module *module, void **slot, void *function)
 {
 	uintptr_t page_bytes = getauxval(AT_PAGESZ), at = (uintptr_t)slot;
@@ -58,6 +70,8 @@ int import_slot_set(const struct import_module *module, void **slot, void *funct
 	bool protected = at >= module->relro && at < module->relro_end;
 	long err = 0;
 
+	if (protected && set_if_writable(slot, function))
+		return 0;
 	if (protected)
 		err = kernel_call4(SYS_mprotect, (long)page, (long)page_bytes,
 				   PROT_READ | PROT_WRITE, 0);

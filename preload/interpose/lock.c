@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,9 +22,6 @@
 #include "engine/sample/lock_waits.h"
 #include "preload/interpose/import_slots.h"
 #include "preload/interpose/real.h"
-
-/* Exists on glibc. */
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 /* Offsets in bytes. Sources: sysdeps/nptl/bits/struct_mutex.h and struct_rwlock.h of glibc, and
  * nptl/pthread_rwlock_common.c for the bits of the latter's word; src/internal/pthread_impl.h of musl. */
@@ -246,12 +244,18 @@ static void *lock_dlopen(const char *file, int mode)
 	return loader.dlopen(file, mode);
 }
 
+/* One thread at a time: each makes pages writable and protects them again. */
 static void redirect_loaded(void)
 {
-	if (!has_loaded)
+	static _Atomic pid_t redirecting; /* a process: its forked child has none of its threads */
+	pid_t self = system_process(), holder = atomic_load(&redirecting);
+
+	if (!has_loaded || holder == self ||
+	    !atomic_compare_exchange_strong(&redirecting, &holder, self))
 		return;
 	has_loaded = false;
 	redirect_modules();
+	atomic_store(&redirecting, 0);
 }
 
 static void *lock_dlsym(void *handle, const char *name)

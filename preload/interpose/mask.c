@@ -219,8 +219,6 @@ EXPORT int __xpg_sigpause(int signo)
 	return RESTART_SAME(REAL(__xpg_sigpause)(signo));
 }
 
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
-
 /* By that name, the argument is a signal in musl, and in glibc the mask of the signals up to 32. */
 EXPORT int any_sigpause(int argument) __asm__("sigpause");
 
@@ -261,6 +259,20 @@ EXPORT int sigwait(const sigset_t *set, int *signo)
 	return 0;
 }
 
+/* musl's function waits on after each signal, for the whole time. So samples of the thread wait until it has ended. */
+static int sigtimedwait_of_musl(const sigset_t *set, siginfo_t *info,
+				const struct timespec *timeout)
+{
+	uint64_t samples = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED), before = 0;
+	int signo;
+
+	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&samples, (long)&before, sizeof(before));
+	signo = REAL(sigtimedwait)(set, info, timeout);
+	samples &= ~before;
+	kernel_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&samples, 0, sizeof(samples));
+	return signo;
+}
+
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	int64_t start = wait_start(timeout);
@@ -269,9 +281,12 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	int signo;
 
 	claim_if_few(set);
-	signo = RESTART(
-		REAL(sigtimedwait)(mask_strip(set, &copy), info, timeout),
-		REAL(sigtimedwait)(mask_strip(set, &copy), info, wait_left(start, timeout, &left)));
+	if (!gnu_get_libc_version && timeout)
+		signo = sigtimedwait_of_musl(mask_strip(set, &copy), info, timeout);
+	else
+		signo = RESTART(REAL(sigtimedwait)(mask_strip(set, &copy), info, timeout),
+				REAL(sigtimedwait)(mask_strip(set, &copy), info,
+						   wait_left(start, timeout, &left)));
 	fatal_note_handled(signo);
 	return signo;
 }

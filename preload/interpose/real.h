@@ -71,6 +71,9 @@ int __xpg_sigpause(int signo);
 /* No header of the C library declares it. */
 int capset(void *header, const void *data);
 
+/* NULL on musl. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
 /* Newer than the oldest supported C library. */
 pid_t _Fork(void);
 int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct timespec *timeout,

@@ -362,6 +362,8 @@ void sample_restore(int signo)
 {
 	sample_handler handler = NULL;
 
+	if (exit_is_vfork_child()) /* all that would change is the parent's */
+		return;
 	if (signo > 0 && signo <= SIGNALS && !signal_is_watched(signo))
 		handler = __atomic_load_n(&sample_handlers[signo], __ATOMIC_ACQUIRE);
 	if (handler)

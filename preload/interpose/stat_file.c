@@ -27,8 +27,6 @@
 #define GLIBC_OFFSET 112
 #define MUSL_OFFSET  120
 
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
-
 /* Content of the stream. */
 struct text {
 	FILE *file; /* the real stream; nothing is read from it */

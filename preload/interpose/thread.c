@@ -49,11 +49,9 @@ static bool end_key_made;
 static uint32_t alive_count = 1;
 static __thread bool is_counted __attribute__((tls_model("initial-exec")));
 
-/* Exists on glibc, which has the thread descriptor on the thread's own stack, above all frames. */
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
-
 /* In the calling thread, from a frame near the beginning of its stack: return an address above the frames of the C
- * library's start routine, so that everything below it is readable. */
+ * library's start routine, so that everything below it is readable. (glibc has the thread descriptor on the thread's own
+ * stack, above all frames.) */
 static uintptr_t stack_high(void)
 {
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);

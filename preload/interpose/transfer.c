@@ -15,6 +15,7 @@
 #include "core/kernel.h"
 #include "core/system.h"
 #include "preload/interpose/real.h"
+#include "preload/interpose/wait_limit.h"
 
 bool transfer_has_timeouts;
 
@@ -100,20 +101,41 @@ static int socket_option(int fd, int option)
 
 #define UNLIMITED ((uint64_t)INT64_MAX)
 
-/* Return what is left of OPTION's timeout since START, in nanoseconds: the kernel measures it from the beginning of each
- * try. */
-static uint64_t socket_time_left(int fd, int option, uint64_t start)
+/* Return OPTION's timeout in nanoseconds; -1 without one, or if FD is no socket. */
+static int64_t socket_timeout_ns(int fd, int option)
 {
-	uint64_t elapsed = clock_monotonic_ns() - start, ns;
 	struct timeval timeout = { 0 };
 	socklen_t length = sizeof(timeout);
 
 	if (kernel_call6(SYS_getsockopt, fd, SOL_SOCKET, option, (long)&timeout, (long)&length,
 			 0) ||
-	    (!timeout.tv_sec && !timeout.tv_usec) || timeout.tv_sec > INT32_MAX)
+	    (!timeout.tv_sec && !timeout.tv_usec))
+		return -1;
+	return wait_limit_time(timeout.tv_sec, timeout.tv_usec * 1000);
+}
+
+int64_t transfer_timeout_ns(const long call[TRANSFER_LONGS])
+{
+	const struct row *row = row_of(call[0]);
+	int64_t ns = -1;
+
+	if (row && row->receives)
+		ns = socket_timeout_ns((int)call[row->receives], SO_RCVTIMEO);
+	if (row && row->sends && ns < 0)
+		ns = socket_timeout_ns((int)call[row->sends], SO_SNDTIMEO);
+	return ns;
+}
+
+/* Return what is left of OPTION's timeout since START, in nanoseconds: the kernel measures it from the beginning of each
+ * try. */
+static uint64_t socket_time_left(int fd, int option, uint64_t start)
+{
+	uint64_t elapsed = clock_monotonic_ns() - start;
+	int64_t ns = socket_timeout_ns(fd, option);
+
+	if (ns < 0)
 		return UNLIMITED;
-	ns = (uint64_t)timeout.tv_sec * 1000000000 + (uint64_t)timeout.tv_usec * 1000;
-	return ns > elapsed ? ns - elapsed : 0;
+	return (uint64_t)ns > elapsed ? (uint64_t)ns - elapsed : 0;
 }
 
 /* True if the timeout begins again with each part of a call. */

@@ -23,6 +23,9 @@ extern bool transfer_has_linger;
 
 uint64_t transfer_time(void);
 
+/* Return the timeout of the socket that CALL waits for, in nanoseconds; -1 without one. Async-signal-safe. */
+int64_t transfer_timeout_ns(const long call[TRANSFER_LONGS]);
+
 /* Return CLOCK_MONOTONIC in nanoseconds if sockets may have timeouts; otherwise 0. */
 static inline uint64_t transfer_start(void)
 {

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
 #include "arch/code.h"
-#include "core/kernel.h"
 #include "engine/reading/memory_reader.h"
+#include "preload/interpose/real.h"
 #include "preload/interpose/restart.h"
 #include "preload/interpose/transfer.h"
 #include "preload/interpose/wait_limit.h"
@@ -44,15 +43,10 @@ __asm__(".pushsection .text\n"
 
 #define SET(place, value) ((place) = (__typeof__(place))(value))
 
-static void arguments_get(const ucontext_t *context, long number, long call[TRANSFER_LONGS])
+static void call_get(const ucontext_t *context, long number, long call[TRANSFER_LONGS])
 {
 	call[0] = number;
-	call[1] = (long)CONTEXT_ARGUMENT1(context);
-	call[2] = (long)CONTEXT_ARGUMENT2(context);
-	call[3] = (long)CONTEXT_ARGUMENT3(context);
-	call[4] = (long)CONTEXT_ARGUMENT4(context);
-	call[5] = (long)CONTEXT_ARGUMENT5(context);
-	call[6] = (long)CONTEXT_ARGUMENT6(context);
+	arch_call_arguments(context, (uintptr_t *)call + 1);
 }
 
 static void arguments_set(ucontext_t *context, const long arguments[ARGUMENTS])
@@ -99,45 +93,6 @@ void unseen_call_end(ucontext_t *context)
 
 /* ---- Time limits ---- */
 
-/* The option with the timeout of a call on a socket, whose descriptor is the first argument; 0: other calls. */
-static int socket_option(long number)
-{
-	switch (number) {
-	case SYS_read:
-	case SYS_readv:
-	case SYS_recvfrom:
-	case SYS_recvmsg:
-	case SYS_recvmmsg:
-	case SYS_accept:
-	case SYS_accept4:
-		return SO_RCVTIMEO;
-	case SYS_write:
-	case SYS_writev:
-	case SYS_sendto:
-	case SYS_sendmsg:
-	case SYS_sendmmsg:
-	case SYS_sendfile:
-	case SYS_connect:
-		return SO_SNDTIMEO;
-	default:
-		return 0;
-	}
-}
-
-/* -1: there is no timeout, or no socket. */
-static int64_t socket_timeout_ns(const long *call, int option)
-{
-	struct timeval timeout = { 0 };
-	socklen_t length = sizeof(timeout);
-
-	if (!option || kernel_call6(SYS_getsockopt, call[1], SOL_SOCKET, option, (long)&timeout,
-				    (long)&length, 0))
-		return -1;
-	return timeout.tv_sec || timeout.tv_usec
-		       ? wait_limit_time(timeout.tv_sec, timeout.tv_usec * 1000)
-		       : -1;
-}
-
 /* Change the limit of CALL to lead to COPY. PLACE has the time. False if it cannot be read. */
 static bool copy_limit(const struct wait_limit *limit, long *call, long place,
 		       union wait_left *copy)
@@ -183,9 +138,13 @@ static bool note_limit(const ucontext_t *context, long number)
 	bool is_socket;
 	int64_t ns;
 
-	arguments_get(context, number, call);
+	call_get(context, number, call);
 	limit = wait_limit_of(call);
-	ns = socket_timeout_ns(call, socket_option(number));
+	/* musl has an absolute time, and after EINTR computes the remaining one. */
+	if (number == SYS_futex && limit.kind != LIMIT_NONE && call[limit.at] &&
+	    !gnu_get_libc_version)
+		return false;
+	ns = transfer_timeout_ns(call);
 	is_socket = ns >= 0;
 	if (!is_socket && !remaining_ns(&limit, call, &ns))
 		return false;
@@ -267,7 +226,7 @@ void unseen_call_resume(ucontext_t *context)
 		end_by_timeout(context);
 		return;
 	}
-	arguments_get(context, unseen_call.number, call);
+	call_get(context, unseen_call.number, call);
 	for (int i = 0; i < ARGUMENTS; i++)
 		unseen_call.arguments[i] = (uintptr_t)call[i + 1];
 	wait_limit_put(&unseen_call.limit, call, &unseen_call.left, ns);

@@ -224,6 +224,28 @@ static void vfork_child(int signo)
 	errno = 0;
 }
 
+/* A child that resets all signals, as before it executes a program, does not reset the parent's handler. */
+static void vfork_child_resets(int signo)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t one, now;
+	int status;
+
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	CHECK(!sigaction(signo, &action, NULL));
+	if (!vfork()) {
+		signal(signo, SIG_DFL);
+		_exit(0);
+	}
+	CHECK(wait(&status) > 0 && !status);
+	CHECK(!sigaction(signo, NULL, &action) && action.sa_handler == on_signal);
+	CHECK(!sigprocmask(SIG_BLOCK, &one, NULL));
+	CHECK(!sigprocmask(SIG_UNBLOCK, &one, &now) && sigismember(&now, signo) == 1);
+	CHECK(signal(signo, SIG_DFL) == on_signal);
+	errno = 0;
+}
+
 int main(int argc, char **argv)
 {
 	int sampler = argc > 1 ? atoi(argv[1]) : SIGRTMAX;
@@ -244,6 +266,7 @@ int main(int argc, char **argv)
 	children();
 	vfork_child(sampler);
 	own_handler(sampler);
+	vfork_child_resets(sampler);
 	puts("ok");
 	return 0;
 }

@@ -12,5 +12,5 @@ out=$(LD_PRELOAD=$work/interpose_sampler.so "$signals" 37 2>"$work/err") ||
 
 # The last line is of this process; its children print their own lines.
 line=$(tail -n 1 "$work/err")
-samples=$(echo "$line" | sed -n 's/^exit: [0-9]* samples, \([0-9]*\) blocked, 2 claimed$/\1/p')
+samples=$(echo "$line" | sed -n 's/^exit: [0-9]* samples, \([0-9]*\) blocked, 3 claimed$/\1/p')
 [ "${samples:-0}" -gt 0 ] || fail "$line"
