@@ -48,7 +48,8 @@ START_TEST(a_tenth_of_any_100_ms)
 	for (size_t i = 0; i < sizeof(takes_ns) / sizeof(*takes_ns); i++) {
 		uint64_t most_ns = sample(takes_ns[i]);
 
-		ck_assert_msg(most_ns <= 10 * MS, "%llu ns: %llu ns of 100 ms",
+		/* Interrupts of the processor lengthen a sample that has begun. */
+		ck_assert_msg(most_ns <= 11 * MS, "%llu ns: %llu ns of 100 ms",
 			      (unsigned long long)takes_ns[i], (unsigned long long)most_ns);
 	}
 }
