@@ -35,20 +35,25 @@ static void put(uint64_t end_ms, unsigned int pending)
 }
 
 /* The file with the waiting reports: the only one of that name here. */
-static long pages_in_use(void)
+static struct stat file_status(void)
 {
 	char path[32], target[64];
-	struct stat st;
+	struct stat st = { 0 };
 
 	for (int fd = 0; fd < 1024; fd++) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		memset(target, 0, sizeof(target));
 		if (readlink(path, target, sizeof(target) - 1) > 0 &&
 		    strstr(target, "memfd:asprof-upload") && !fstat(fd, &st))
-			return st.st_blocks * 512 / sysconf(_SC_PAGESIZE);
+			return st;
 	}
 	ck_abort_msg("no file that reports wait in");
-	return 0;
+	return st;
+}
+
+static long pages_in_use(void)
+{
+	return file_status().st_blocks * 512 / sysconf(_SC_PAGESIZE);
 }
 
 START_TEST(what_is_taken_is_what_was_put)
@@ -122,6 +127,8 @@ START_TEST(the_oldest_makes_room)
 	for (uint64_t i = 4; i <= 100; i++)
 		put(i * 1000, A);
 	ck_assert_int_eq(pages_in_use(), 2);
+	/* And the file does not grow: it may have a limit. */
+	ck_assert_int_le(file_status().st_size, 3 * sysconf(_SC_PAGESIZE));
 }
 END_TEST
 

@@ -27,7 +27,6 @@ struct item {
 struct memory {
 	struct store store;
 	int fd; /* -1: not opened yet */
-	off_t end;
 	uint64_t max_bytes;
 	uint64_t serial;
 	struct item *first;
@@ -62,8 +61,6 @@ static void store_memory_remove(struct memory *memory, struct item **link)
 	memory->store.waiting--;
 	store_memory_punch(memory, item->offset, item->length);
 	item_free(item);
-	if (!memory->first && !ftruncate(memory->fd, 0))
-		memory->end = 0;
 }
 
 static void store_memory_make_room(struct memory *memory, uint64_t length)
@@ -112,10 +109,29 @@ static int store_memory_copy_strings(struct item *item, const struct report *rep
 	return 0;
 }
 
-/* Append REPORT to the file. On failure nothing remains. */
+/* Return the lowest free place: the process may have a limit for the size of its files. */
+static off_t store_memory_find_place(const struct memory *memory, uint64_t length)
+{
+	off_t start = 0, end;
+	bool is_free;
+
+	do {
+		is_free = true;
+		for (const struct item *item = memory->first; item; item = item->next) {
+			end = item->offset + (off_t)item->length;
+			if (start >= end || item->offset >= start + (off_t)length)
+				continue;
+			start = store_memory_align(end);
+			is_free = false;
+		}
+	} while (!is_free);
+	return start;
+}
+
+/* Write REPORT to the file. On failure nothing remains. */
 static int store_memory_write(struct memory *memory, const struct report *report, struct item *item)
 {
-	off_t start = store_memory_align(memory->end);
+	off_t start = store_memory_find_place(memory, report_length(report));
 	int err;
 
 	if (memory->fd < 0)
@@ -129,8 +145,6 @@ static int store_memory_write(struct memory *memory, const struct report *report
 	err = report_write(report, memory->fd);
 	if (err)
 		store_memory_punch(memory, start, item->length);
-	else
-		memory->end = start + (off_t)item->length;
 	return err;
 }
 
