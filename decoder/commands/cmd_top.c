@@ -386,7 +386,7 @@ static int top_print_times(const struct top *t, uint64_t interval_ns)
 static int args_check_conflicts(const struct args *args, bool by_time, uint64_t interval_ns)
 {
 	if (by_time && !interval_ns)
-		message_print("top: --by %s: takes time=INTERVAL from 1ms on", args->by);
+		message_print("top: --by %s: takes time=INTERVAL in whole milliseconds", args->by);
 	else if (by_time && args->metric == METRIC_LIVE)
 		message_print("top: --by time and --live exclude each other");
 	else if (args->by && args->base_count)

@@ -46,7 +46,7 @@ bool top_time_parse(const char *by, uint64_t *interval_ns)
 	if (!by || strncmp(by, name, strlen(name)) != 0 || (by[4] && by[4] != '='))
 		return false;
 	*interval_ns = DEFAULT_NS;
-	if (by[4] && (args_duration(by + 5, interval_ns) || *interval_ns < LEAST_NS))
+	if (by[4] && (args_duration(by + 5, interval_ns) || *interval_ns % LEAST_NS))
 		*interval_ns = 0;
 	return true;
 }

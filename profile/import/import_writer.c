@@ -273,7 +273,7 @@ void import_writer_set_duration(struct import_writer *w, uint64_t duration_ns)
 	uint64_t end;
 
 	if (w->is_open && !__builtin_add_overflow(w->first_ns, duration_ns, &end) &&
-	    end > w->last_ns && duration_ns < INT64_MAX / 4)
+	    end > w->last_ns && end < INT64_MAX)
 		w->last_ns = end;
 }
 

@@ -15,6 +15,11 @@ static int jfr_header_fail(struct jfr_error *error, uint64_t offset, const char 
 	return -EBADMSG;
 }
 
+static int64_t limit(int64_t value, int64_t least, int64_t most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
 int jfr_header_read(struct jfr_header *header, const uint8_t *data, uint64_t length,
 		    uint64_t offset, struct jfr_error *error)
 {
@@ -52,9 +57,8 @@ int jfr_header_read(struct jfr_header *header, const uint8_t *data, uint64_t len
 	    header->constants >= header->size || header->metadata < JFR_HEADER_SIZE ||
 	    header->constants < JFR_HEADER_SIZE || header->size > UINT32_MAX)
 		return jfr_header_fail(error, offset + 8, "a chunk header with invalid sizes");
-	if (header->start_ns < 0 || header->start_ns > JFR_START_NS_MAX ||
-	    header->duration_ns < -JFR_DURATION_NS_MAX || header->duration_ns > JFR_DURATION_NS_MAX)
-		return jfr_header_fail(error, offset + 32, "a chunk header with an invalid time");
+	header->start_ns = limit(header->start_ns, 0, JFR_START_NS_MAX);
+	header->duration_ns = limit(header->duration_ns, -JFR_DURATION_NS_MAX, JFR_DURATION_NS_MAX);
 	if (header->ticks_per_second <= 0)
 		return jfr_header_fail(error, offset + 56, "a clock with an invalid frequency");
 	return 0;

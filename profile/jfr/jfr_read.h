@@ -15,9 +15,10 @@
 
 #define JFR_HEADER_SIZE 68 /* bytes of a chunk before its first event */
 
-/* A chunk starts between 1970 and 2116, and takes 73 years at most. So sums and differences of times fit. */
-#define JFR_START_NS_MAX    (INT64_MAX / 2)
-#define JFR_DURATION_NS_MAX (INT64_MAX / 4)
+/* A chunk's start and duration beyond these limits are reduced to them, so that sums and differences of times fit: from 1970 to
+ * 2207, and 25 years. */
+#define JFR_START_NS_MAX    INT64_C(7500000000000000000)
+#define JFR_DURATION_NS_MAX INT64_C(800000000000000000)
 
 /* Read the chunk header at OFFSET of DATA, a file of LENGTH bytes. Returns 0; -ENODATA at the end
  * of the file; -EBADMSG with ERROR set if there is no complete chunk: error->what then says whether

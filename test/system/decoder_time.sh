@@ -27,7 +27,7 @@ for command in 'top -n 0' collapsed summary; do
 	# shellcheck disable=SC2086
 	"$agent" $command --at 2s "$recording" | cmp -s - "$work/wanted" || fail "$command: --at without --for differs"
 done
-for switches in '--at 1s --from 1s' '--for 1s' '--by time=no' '--by time=1us' '--by time --live'; do
+for switches in '--at 1s --from 1s' '--for 1s' '--by time=no' '--by time=1us' '--by time=1500us' '--by time --live'; do
 	# shellcheck disable=SC2086
 	"$agent" top $switches "$recording" 2>/dev/null
 	[ $? = 2 ] || fail "$switches: accepted"
