@@ -448,7 +448,11 @@ void region_restore(size_t bytes)
 
 void region_limit(size_t address_space)
 {
-	region_cut(region_bytes_under(shared->region.bytes, address_space));
+	size_t kept = shared->region.bytes -
+		      region_cut(region_bytes_under(shared->region.bytes, address_space));
+
+	/* The program may get those addresses. */
+	shared->region.bytes = (kept + WORD_BYTES - 1) & -WORD_BYTES;
 }
 
 bool region_is_here(void)

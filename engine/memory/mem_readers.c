@@ -41,9 +41,14 @@ bool mem_readers_enter(void)
 	return false;
 }
 
+/* A handler of the program may fork in between: in the child the count is 0 already. */
 void mem_readers_leave(void)
 {
-	atomic_fetch_sub(own_count(), 1);
+	_Atomic uint32_t *count = own_count();
+	uint32_t readers = atomic_load(count);
+
+	while (readers && !atomic_compare_exchange_weak(count, &readers, readers - 1))
+		;
 }
 
 static bool readers_remain(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/memory/region.h"
 #include "core/system.h"
 #include "engine/memory/mem_stack_text.h"
 #include "engine/runtime/mixed_stack.h"
@@ -65,8 +66,11 @@ void mem_record_cancel_early(void)
 
 static pid_t own_tid(void)
 {
-	if (!mem_thread.tid)
-		mem_thread.tid = (uint32_t)system_thread();
+	if (mem_thread.tid)
+		return (pid_t)mem_thread.tid;
+	if (!region_is_here()) /* a child of vfork(2), which has the parent's variables */
+		return system_thread();
+	mem_thread.tid = (uint32_t)system_thread();
 	return (pid_t)mem_thread.tid;
 }
 

@@ -159,6 +159,7 @@ void runtimes_scan(void)
 				 runtimes.kinds[kind].loaded_ticks)) {
 			mixed_stack_look_for((enum runtime_kind)kind, NULL, 0);
 			runtimes.kinds[kind].is_found = false;
+			runtimes.newest = 0; /* another module may have it */
 		}
 	modules_since(&runtimes.newest, search_module, NULL);
 }

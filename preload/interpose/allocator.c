@@ -419,8 +419,9 @@ static COLD void *realloc_sampled(void *p, size_t size, const struct mem_resize 
 				  const void *caller)
 {
 	size_t growth = size > resize->was.size ? size - resize->was.size : 0;
-	void *moved = next.realloc(p, size);
+	void *moved;
 
+	CALL_UNCOUNTED(moved = next.realloc(p, size)); /* it may call malloc */
 	mem_on_realloc_end(p, moved, size, growth, resize, caller);
 	return moved;
 }

@@ -353,6 +353,7 @@ START_TEST(smaller_under_a_later_limit)
 {
 	region_limit((size_t)64 << 20);
 	ck_assert_uint_eq(region_free_bytes(), 16u << 20);
+	ck_assert(region_has_room_for_stacks(4 << 20));
 	region_limit((size_t)640 << 20);
 	ck_assert_uint_eq(region_free_bytes(), 16u << 20);
 }
