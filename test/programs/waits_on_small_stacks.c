@@ -35,7 +35,8 @@ static void *wait_twice(void *number)
 		CHECK(event.data.u64 == i);
 		for (uint64_t k = 0; k < 8; k++)
 			CHECK(kept[k] == i * 100 + turn * 10 + k);
-		CHECK(read(threads[i].event, &value, sizeof(value)) == sizeof(value) && value == turn);
+		CHECK(read(threads[i].event, &value, sizeof(value)) == sizeof(value) &&
+		      value == turn);
 	}
 	return NULL;
 }

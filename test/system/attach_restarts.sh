@@ -20,4 +20,5 @@ sleep 1
 sleep 1
 touch "$work/go"
 wait $pid
-[ "$(tail -n 1 "$work/said")" = ok ] || fail "the program: $? $(cat "$work/said" "$work/err")"
+status=$?
+[ "$(tail -n 1 "$work/said")" = ok ] || fail "the program: $status $(cat "$work/said" "$work/err")"
