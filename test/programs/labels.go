@@ -13,7 +13,7 @@ import (
 var sink uint64
 
 // Both are inlined.
-func mix(sum uint64) uint64  { return sum*31 + 7 }
+func mix(sum uint64) uint64  { return sum*31 + sum%1000003 }
 func step(sum uint64) uint64 { return mix(sum) }
 
 // In a variable of its own: two threads that write to one variable take longer than one.
@@ -43,7 +43,7 @@ func serve(route string, rounds int) {
 }
 
 func main() {
-	const rounds, turns = 600000, 400
+	const rounds, turns = 400000, 400
 
 	time.Sleep(time.Second)
 	// In turn: a concurrent goroutine may run in a thread of its own, and new threads of a static program are found

@@ -30,8 +30,7 @@ has_labels() {
 	all=$(count) pay=$(count --label route=/pay) list=$(count --label route=/list)
 	[ "$all" -ge 50 ] || fail "$what: $all samples of burn"
 	inlined=$("$agent" collapsed --cpu "$work/out" | samples 'main[.]burn;main[.]step;main[.]mix$')
-	# A fifth to a third, by the compiler's order of instructions.
-	[ $((inlined * 8)) -ge "$all" ] || fail "$what: $inlined of $all samples are in the inlined function"
+	[ $((inlined * 5)) -ge "$all" ] || fail "$what: $inlined of $all samples are in the inlined function"
 	# Of five parts, three are of /pay and one is of /list.
 	[ $((pay * 100)) -ge $((all * 45)) ] && [ $((pay * 100)) -le $((all * 75)) ] &&
 		[ $((list * 100)) -ge $((all * 10)) ] && [ $((list * 100)) -le $((all * 32)) ] ||

@@ -46,10 +46,12 @@ START_TEST(a_tenth_of_any_100_ms)
 	static const uint64_t takes_ns[] = { 5000, 100000, 1 * MS };
 
 	for (size_t i = 0; i < sizeof(takes_ns) / sizeof(*takes_ns); i++) {
-		uint64_t most_ns = sample(takes_ns[i]);
+		uint64_t most_ns = UINT64_MAX;
 
-		/* Interrupts of the processor lengthen a sample that has begun. */
-		ck_assert_msg(most_ns <= 11 * MS, "%llu ns: %llu ns of 100 ms",
+		/* Interrupts of the processor lengthen a sample that has begun: one of three tries. */
+		for (int tries = 0; tries < 3 && most_ns > 10 * MS; tries++)
+			most_ns = sample(takes_ns[i]);
+		ck_assert_msg(most_ns <= 10 * MS, "%llu ns: %llu ns of 100 ms",
 			      (unsigned long long)takes_ns[i], (unsigned long long)most_ns);
 	}
 }
