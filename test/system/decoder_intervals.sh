@@ -1,5 +1,6 @@
 #!/bin/bash
-# Recordings with different sampling intervals: shares are of time. What a chunk has lost is told of every part of it.
+# The shares of functions are shares of time if recordings have different sampling intervals. summary shows the losses and the
+# costs of a chunk for each part of the chunk.
 . "$(dirname "$0")/agent.inc"
 
 # record NAME INTERVAL: a second of CPU time in function NAME.
