@@ -36,6 +36,7 @@
 #define LINE_MAX_BYTES 768
 #define ANSWER_SHOWN   200
 
+/* After so many single samples that were too large, and none that was accepted, the report is refused. */
 #define REFUSED_SAMPLES_MAX 32
 
 /* Progress of one report. */
@@ -421,10 +422,10 @@ static void progress_reduce(struct progress *progress, uint32_t sent)
 	}
 }
 
-/* A server that accepts no sample alone refuses the report. */
-static bool progress_is_hopeless(const struct progress *progress)
+/* True if the server has refused a part, or each sample that it got. */
+static bool progress_is_refused(const struct progress *progress)
 {
-	return !progress->is_accepted && progress->dropped_samples >= REFUSED_SAMPLES_MAX;
+	return progress->is_refused || (progress->dropped_samples && !progress->is_accepted);
 }
 
 /* Count an accepted piece that the server may have twice. */
@@ -440,6 +441,27 @@ static void push_count_doubt(struct push *push)
 		at->doubt = DOUBT_NONE;
 }
 
+/* Note the result ERR of a piece: it was accepted, refused, or empty. Returns 0 if the report continues after it; otherwise
+ * ERR. */
+static int push_note_result(struct push *push, int err)
+{
+	struct progress *progress = &push->progress;
+
+	/* After an ambiguous refusal, each of the other pieces would need as much time. */
+	if (err == -EBADMSG && !progress->unsure_since) {
+		progress->is_refused = true;
+		if (progress->at.doubt == DOUBT_NEXT)
+			progress->at.doubt = DOUBT_NONE;
+	} else if (!err) {
+		progress->is_accepted = true;
+		push_count_doubt(push);
+	} else if (err != -ENODATA) {
+		return err;
+	}
+	progress->unsure_since = 0;
+	return 0;
+}
+
 static int push_send_report(struct push *push, struct push_piece *piece)
 {
 	struct report_begun *at = &push->progress.at;
@@ -453,28 +475,18 @@ static int push_send_report(struct push *push, struct push_piece *piece)
 			piece->to = count - at->from > at->step ? at->from + at->step : count;
 			err = push_send_piece(push, piece);
 			if (err == -EFBIG) {
-				if (progress_is_hopeless(&push->progress))
+				if (push->progress.dropped_samples >= REFUSED_SAMPLES_MAX &&
+				    !push->progress.is_accepted)
 					return -EBADMSG;
 				progress_reduce(&push->progress, piece->to - piece->from);
 				continue;
 			}
-			if (err == -EBADMSG && push->progress.unsure_since)
-				return err; /* the other parts would need as much time */
-			if (err && err != -ENODATA && err != -EBADMSG)
+			err = push_note_result(push, err);
+			if (err)
 				return err;
-			if (!err)
-				push_count_doubt(push);
-			else if (err == -EBADMSG && at->doubt == DOUBT_NEXT)
-				at->doubt = DOUBT_NONE;
-			push->progress.is_accepted |= !err;
-			push->progress.is_refused |= err == -EBADMSG;
 			at->from = piece->to;
-			push->progress.unsure_since = 0;
 		}
-	return push->progress.is_refused ||
-			       (push->progress.dropped_samples && !push->progress.is_accepted)
-		       ? -EBADMSG
-		       : 0;
+	return progress_is_refused(&push->progress) ? -EBADMSG : 0;
 }
 
 /* Initialization that needs the network; runs in the delivery thread. */
