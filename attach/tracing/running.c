@@ -48,10 +48,10 @@ static int lock_process(struct tracee *tracee)
 	return 0;
 }
 
-static _Noreturn void child_run(pid_t pid, uintptr_t program, const struct work *work, int out)
+static _Noreturn void child_run(pid_t pid, uintptr_t vdso, const struct work *work, int out)
 {
 	struct answer answer = { 0 };
-	struct tracee tracee = { .pid = pid, .vdso = program, .problem = answer.problem };
+	struct tracee tracee = { .pid = pid, .vdso = vdso, .problem = answer.problem };
 	sigset_t alarms;
 
 	/* A program that keeps its thread from making calls gets it back. */
@@ -92,7 +92,7 @@ static bool answer_read(int fd, struct answer *answer)
 }
 
 /* Do WORK in a child. What it traces continues when it ends. */
-static int run_once(pid_t pid, uintptr_t program, const struct work *work, struct answer *answer)
+static int run_once(pid_t pid, uintptr_t vdso, const struct work *work, struct answer *answer)
 {
 	sigset_t all, mask;
 	int ends[2];
@@ -108,7 +108,7 @@ static int run_once(pid_t pid, uintptr_t program, const struct work *work, struc
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	child = fork();
 	if (!child)
-		child_run(pid, program, work, ends[1]);
+		child_run(pid, vdso, work, ends[1]);
 	if (child < 0)
 		fail_to_start(answer);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -123,14 +123,14 @@ static int run_once(pid_t pid, uintptr_t program, const struct work *work, struc
 	return answer->err;
 }
 
-static int run(pid_t pid, uintptr_t program, const struct work *work, bool *has_begun,
+static int run(pid_t pid, uintptr_t vdso, const struct work *work, bool *has_begun,
 	       char problem[TRACEE_PROBLEM_MAX])
 {
 	uint64_t deadline = clock_monotonic_ns() + SECONDS(TRACEE_SEARCH_SECONDS);
 	struct answer answer;
 	int err;
 
-	while ((err = run_once(pid, program, work, &answer)) == -EAGAIN || err == -ETIMEDOUT) {
+	while ((err = run_once(pid, vdso, work, &answer)) == -EAGAIN || err == -ETIMEDOUT) {
 		if (clock_monotonic_ns() > deadline)
 			break;
 		tracee_pause();
@@ -140,22 +140,16 @@ static int run(pid_t pid, uintptr_t program, const struct work *work, bool *has_
 	return err;
 }
 
-uintptr_t running_program(pid_t pid)
-{
-	return tracee_find_vdso(pid);
-}
-
-int running_attach(const struct inject_request *request, uintptr_t program, bool *has_begun,
+int running_attach(const struct inject_request *request, uintptr_t vdso, bool *has_begun,
 		   char problem[TRACEE_PROBLEM_MAX])
 {
-	return run(request->pid, program, &(struct work){ inject_agent, request }, has_begun,
-		   problem);
+	return run(request->pid, vdso, &(struct work){ inject_agent, request }, has_begun, problem);
 }
 
-int running_detach(pid_t pid, uintptr_t program, const struct attached_range *range,
+int running_detach(pid_t pid, uintptr_t vdso, const struct attached_range *range,
 		   char problem[TRACEE_PROBLEM_MAX])
 {
 	bool has_begun;
 
-	return run(pid, program, &(struct work){ remove_agent, range }, &has_begun, problem);
+	return run(pid, vdso, &(struct work){ remove_agent, range }, &has_begun, problem);
 }

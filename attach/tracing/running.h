@@ -18,20 +18,19 @@
 
 struct attached_range;
 
-/* Return a number for the program that process PID executes now; 0: not known. Another program of the process has another
- * number. */
-uintptr_t running_program(pid_t pid);
-
-/* Start the agent in REQUEST's process. Returns 0 when its first thread is there, and *HAS_BEGUN if that has run; else -errno
+/* Both take the address of the VDSO of the program that the process must execute: tracee_find_vdso(), before the caller's
+ * own checks. Another program of the process has another address.
+ *
+ * Start the agent in REQUEST's process. Returns 0 when its first thread is there, and *HAS_BEGUN if that has run; else -errno
  * with a line in PROBLEM, and the program is as before. -EALREADY: it has an agent, which another command may have started
- * meanwhile. -ESTALE: it does not execute PROGRAM any more. */
-int running_attach(const struct inject_request *request, uintptr_t program, bool *has_begun,
+ * meanwhile. -ESTALE: it executes another program now. */
+int running_attach(const struct inject_request *request, uintptr_t vdso, bool *has_begun,
 		   char problem[TRACEE_PROBLEM_MAX]);
 
 /* Unmap RANGE, which the process itself has named, from process PID, whose agent has ended. First wait until no thread is in
- * that memory. Returns 0; -EBUSY when a thread stays in it: then it stays mapped; -ESTALE: it does not execute PROGRAM any
- * more; or another -errno. Not 0: with a line in PROBLEM. */
-int running_detach(pid_t pid, uintptr_t program, const struct attached_range *range,
+ * that memory. Returns 0; -EBUSY when a thread stays in it: then it stays mapped; -ESTALE: it executes another program
+ * now; or another -errno. Not 0: with a line in PROBLEM. */
+int running_detach(pid_t pid, uintptr_t vdso, const struct attached_range *range,
 		   char problem[TRACEE_PROBLEM_MAX]);
 
 #endif

@@ -156,16 +156,16 @@ static int attach_put(const struct inject_request *request, const struct target 
 {
 	uint64_t deadline = clock_monotonic_ns() + PUT_NS;
 	char problem[ATTACHABLE_PROBLEM_MAX];
-	uintptr_t program;
+	uintptr_t vdso;
 	int refused, err = 0;
 
 	/* The program that is checked must be the one that gets the agent. A process that just begins executes another one. */
 	do {
-		program = running_program(request->pid);
+		vdso = tracee_find_vdso(request->pid);
 		buf_reset(auxiliary);
 		target_read_file(auxiliary, target, "auxv");
 		refused = attachable_check(request->pid, is_forced, problem);
-		err = refused ? 0 : running_attach(request, program, has_begun, problem);
+		err = refused ? 0 : running_attach(request, vdso, has_begun, problem);
 	} while (err == -ESTALE && clock_monotonic_ns() < deadline);
 	/* By another command, since the check. */
 	if (err == -EALREADY)
@@ -360,7 +360,7 @@ static bool agent_has_ended(pid_t pid)
 
 static int detach_in_steps(pid_t pid)
 {
-	uintptr_t program = running_program(pid); /* the one that answers */
+	uintptr_t vdso = tracee_find_vdso(pid); /* of the program that answers */
 	char problem[TRACEE_PROBLEM_MAX];
 	struct attached_range range;
 
@@ -371,7 +371,7 @@ static int detach_in_steps(pid_t pid)
 			      pid, (int)(END_NS / 1000000000u));
 		return COMMAND_FAILED;
 	}
-	if (running_detach(pid, program, &range, problem)) {
+	if (running_detach(pid, vdso, &range, problem)) {
 		message_print("process %d: profiling has ended; %s", pid, problem);
 		return COMMAND_FAILED;
 	}
@@ -380,15 +380,11 @@ static int detach_in_steps(pid_t pid)
 
 int detach_process(pid_t pid)
 {
-	sigset_t ending, mask;
+	sigset_t mask;
 	int status;
 
 	/* Between the steps nothing else knows what is to be unmapped. */
-	sigemptyset(&ending);
-	sigaddset(&ending, SIGHUP);
-	sigaddset(&ending, SIGINT);
-	sigaddset(&ending, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ending, &mask);
+	ending_signals_block(&mask);
 	status = detach_in_steps(pid);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	return status;

@@ -373,13 +373,23 @@ static void end_child(int signo)
 		kill(receiving_child, signo);
 }
 
-/* BEFORE may be NULL. */
-static void ending_signals_set(void (*handler)(int signo), struct sigaction *before)
+void ending_signals_block(sigset_t *mask)
 {
-	const struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	sigset_t ending;
+
+	sigemptyset(&ending);
+	for (size_t i = 0; i < ENDING_SIGNALS; i++)
+		sigaddset(&ending, ending_signals[i]);
+	sigprocmask(SIG_BLOCK, &ending, mask);
+}
+
+/* They end the child only; BEFORE is set to the former actions. */
+static void ending_signals_set(struct sigaction before[ENDING_SIGNALS])
+{
+	const struct sigaction action = { .sa_handler = end_child, .sa_flags = SA_RESTART };
 
 	for (size_t i = 0; i < ENDING_SIGNALS; i++)
-		sigaction(ending_signals[i], &action, before ? &before[i] : NULL);
+		sigaction(ending_signals[i], &action, &before[i]);
 }
 
 static void ending_signals_restore(const struct sigaction before[ENDING_SIGNALS])
@@ -392,13 +402,10 @@ static void ending_signals_restore(const struct sigaction before[ENDING_SIGNALS]
  * is EINTR if one came before. */
 static pid_t receiving_child_start(const struct sigaction before[ENDING_SIGNALS])
 {
-	sigset_t ending, mask;
+	sigset_t mask;
 	pid_t child;
 
-	sigemptyset(&ending);
-	for (size_t i = 0; i < ENDING_SIGNALS; i++)
-		sigaddset(&ending, ending_signals[i]);
-	sigprocmask(SIG_BLOCK, &ending, &mask);
+	ending_signals_block(&mask);
 	errno = EINTR;
 	child = ended_by ? -1 : fork();
 	if (!child)
@@ -458,7 +465,7 @@ static int capture_attached(const struct capture *t, bool is_forced)
 
 	if (!reader)
 		return COMMAND_USAGE;
-	ending_signals_set(end_child, before);
+	ending_signals_set(before);
 	status = attach_process(t->pid, settings, is_forced);
 	if (status) {
 		ending_signals_restore(before);
@@ -466,7 +473,6 @@ static int capture_attached(const struct capture *t, bool is_forced)
 	}
 	begin_ms = clock_realtime_ns() / 1000000;
 	status = capture_receive_in_child(t, before, &recording);
-	ending_signals_set(SIG_IGN, NULL);
 	end = detach_process(t->pid);
 	ending_signals_restore(before);
 	if (!status)

@@ -89,6 +89,9 @@ bool run_find_async_profiler(char path[PATH_MAX]);
 int attach_process(pid_t pid, char *const *settings, bool is_forced);
 int detach_process(pid_t pid);
 
+/* Block the signals that end a command (HUP, INT, TERM); *MASK is the former mask. */
+void ending_signals_block(sigset_t *mask);
+
 /* Put the preload first in this process's LD_PRELOAD, unless it is already there. Returns 0, or a status after a
  * message. */
 int run_set_preload(void);
