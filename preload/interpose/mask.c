@@ -259,20 +259,6 @@ EXPORT int sigwait(const sigset_t *set, int *signo)
 	return 0;
 }
 
-/* musl's function waits on after each signal, for the whole time. So samples of the thread wait until it has ended. */
-static int sigtimedwait_of_musl(const sigset_t *set, siginfo_t *info,
-				const struct timespec *timeout)
-{
-	uint64_t samples = __atomic_load_n(&sample_signals, __ATOMIC_RELAXED), before = 0;
-	int signo;
-
-	kernel_call4(SYS_rt_sigprocmask, SIG_BLOCK, (long)&samples, (long)&before, sizeof(before));
-	signo = REAL(sigtimedwait)(set, info, timeout);
-	samples &= ~before;
-	kernel_call4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&samples, 0, sizeof(samples));
-	return signo;
-}
-
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	int64_t start = wait_start(timeout);
@@ -281,8 +267,9 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	int signo;
 
 	claim_if_few(set);
-	if (!gnu_get_libc_version && timeout)
-		signo = sigtimedwait_of_musl(mask_strip(set, &copy), info, timeout);
+	if (!gnu_get_libc_version &&
+	    timeout) /* musl's function repeats an interrupted wait, with the whole time */
+		signo = WITHOUT_SAMPLES(REAL(sigtimedwait)(mask_strip(set, &copy), info, timeout));
 	else
 		signo = RESTART(REAL(sigtimedwait)(mask_strip(set, &copy), info, timeout),
 				REAL(sigtimedwait)(mask_strip(set, &copy), info,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "engine/jfr/jfr_encode.h"
 #include "profile/aggregate/frame_category.h"
 #include "profile/basics/names.h"
 
@@ -69,17 +70,6 @@ static void set_category(struct resolve *r, struct frame *frame)
 /* A method's name has at most so much of its class's name, which many methods share. */
 #define CLASS_MAX 1023
 
-static size_t class_length(const struct buf *class)
-{
-	size_t length = class->length;
-
-	if (length <= CLASS_MAX)
-		return length;
-	for (length = CLASS_MAX; length && ((uint8_t) class->data[length] & 0xc0) == 0x80; length--)
-		;
-	return length; /* before a character of UTF-8 */
-}
-
 /* Set FRAME's module to METHOD's class or library, and r->text to its display name. */
 static void set_frame_names(struct resolve *r, const struct jfr_value *method, struct frame *frame)
 {
@@ -87,6 +77,7 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 	bool is_java = !is_script && !resolve_is_native(r, (enum jfr_frame_type)frame->type);
 	struct intern *names = &r->profile->names;
 	struct jfr_value class, name;
+	const char *class_text;
 
 	buf_reset(&r->text);
 	buf_reset(&r->text2);
@@ -101,7 +92,9 @@ static void set_frame_names(struct resolve *r, const struct jfr_value *method, s
 	if (is_java && r->text2.length) {
 		if (r->query->simple)
 			names_drop_package(&r->text2);
-		buf_append(&r->text, r->text2.data, class_length(&r->text2));
+		class_text = buf_string(&r->text2);
+		if (class_text)
+			buf_append(&r->text, class_text, jfr_string_length(class_text, CLASS_MAX));
 		buf_append_string(&r->text, ".");
 	}
 	if (!jfr_value_get_field(r->chunk, method, "name", &name) ||

@@ -68,9 +68,9 @@ static int read_events(struct wait_looks *looks, struct jfr_chunk *chunk, uint32
 			continue;
 		row.tid = (uint32_t)tid;
 		row.from_ns = ticks_to_ns_by(&chunk->header, factor, event.slot[JFR_TIME]);
-		row.to_ns = ticks_to_ns_by(&chunk->header, factor,
-					   (int64_t)((uint64_t)event.slot[JFR_TIME] +
-						     (uint64_t)event.slot[JFR_DURATION]));
+		row.to_ns = ticks_to_ns_by(
+			&chunk->header, factor,
+			jfr_ticks_sum(event.slot[JFR_TIME], event.slot[JFR_DURATION]));
 		err = add_row(looks, row);
 	}
 	return err;

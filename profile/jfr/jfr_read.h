@@ -20,6 +20,12 @@
 #define JFR_START_NS_MAX    INT64_C(7500000000000000000)
 #define JFR_DURATION_NS_MAX INT64_C(800000000000000000)
 
+/* A + B in ticks. In a damaged recording both are any numbers, so the sum may wrap around. */
+static inline int64_t jfr_ticks_sum(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 /* Read the chunk header at OFFSET of DATA, a file of LENGTH bytes. Returns 0; -ENODATA at the end
  * of the file; -EBADMSG with ERROR set if there is no complete chunk: error->what then says whether
  * the chunk is damaged, unfinished or cut off. Reads only the header. */

@@ -24,12 +24,6 @@ static int compare(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Damaged recordings have any numbers. */
-static int64_t sum_of(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static int add_sample(struct thread_stacks *stacks, struct jfr_chunk *chunk,
 		      const struct jfr_event *event, int64_t interval_ticks)
 {
@@ -43,8 +37,8 @@ static int add_sample(struct thread_stacks *stacks, struct jfr_chunk *chunk,
 	stacks->rows[stacks->count++] = (struct thread_stack){
 		.tid = (uint32_t)tid,
 		.from = event->slot[JFR_TIME],
-		.to = sum_of(event->slot[JFR_TIME],
-			     (int64_t)((uint64_t)(samples - 1) * (uint64_t)interval_ticks)),
+		.to = jfr_ticks_sum(event->slot[JFR_TIME],
+				    (int64_t)((uint64_t)(samples - 1) * (uint64_t)interval_ticks)),
 		.stack = (uint64_t)event->slot[JFR_STACK],
 	};
 	return 0;
@@ -75,7 +69,7 @@ uint64_t thread_stacks_find(const struct thread_stacks *stacks, uint32_t tid, in
 			    int64_t within_ticks)
 {
 	const struct thread_stack *row,
-		wanted = { .tid = tid, .from = sum_of(ticks, within_ticks) };
+		wanted = { .tid = tid, .from = jfr_ticks_sum(ticks, within_ticks) };
 	uint32_t low = 0, high = stacks->count;
 
 	while (low < high) {
@@ -87,5 +81,6 @@ uint64_t thread_stacks_find(const struct thread_stacks *stacks, uint32_t tid, in
 			high = middle;
 	}
 	row = low ? &stacks->rows[low - 1] : NULL;
-	return row && row->tid == tid && sum_of(row->to, within_ticks) >= ticks ? row->stack : 0;
+	return row && row->tid == tid && jfr_ticks_sum(row->to, within_ticks) >= ticks ? row->stack
+										       : 0;
 }
